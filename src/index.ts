@@ -5,24 +5,19 @@
 
 export { FormatError, type Ids } from './base/check';
 export type { LongCall } from './base/long-work';
-export type { Cluster } from './clusters/cluster';
 export {
   type ClusterOptions,
+  type ClusterSource,
   type Clusters,
   cluster,
+  type PointKind,
 } from './clusters/cluster';
 export {
   clusterByDensity,
   type DensityClusters,
   type DensityOptions,
 } from './clusters/density';
-export type { ClusterSource, PointKind } from './clusters/points-of';
-export {
-  type AngleEstimate,
-  bitsFor,
-  distanceFor,
-  estimateAngle,
-} from './codes/angle';
+export type { Cluster } from './clusters/describe';
 export {
   type BitOrder,
   type CodeOrigin,
@@ -30,7 +25,14 @@ export {
   type CodesOptions,
   hammingDistance,
 } from './codes/codes';
-export { estimateJaccard, type JaccardEstimate } from './codes/measure';
+export {
+  type AngleEstimate,
+  bitsFor,
+  distanceFor,
+  estimateAngle,
+  estimateJaccard,
+  type JaccardEstimate,
+} from './codes/measure';
 export type { Neighbors } from './codes/scan';
 export {
   type ScanOptions,

@@ -8,8 +8,7 @@ import { HASHING } from './hashing/simhash';
 import { ANSWERING } from './index/answering';
 import { PLACING } from './index/space';
 import { NEAR_POINTS } from './index/truth';
-import { NEAREST_CENTROIDS } from './k-means/k-means';
-import { NEAREST_IN_TREE } from './k-means/two-level';
+import { NEAREST_CENTROIDS } from './k-means/centroid-tree';
 import { adoptMemory, adoptModules } from './kernels/memory';
 import { JOINING } from './near/join-job';
 import { COMPARING } from './near/rows';
@@ -23,7 +22,6 @@ const tasks = [
   HASHING,
   JOINING,
   NEAREST_CENTROIDS,
-  NEAREST_IN_TREE,
   NEAR_POINTS,
   PLACING,
   TEXT_HASHING,

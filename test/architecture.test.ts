@@ -228,9 +228,9 @@ it('what src imports is in package.json, and the other way round', () => {
 });
 
 it('nothing uses unseeded random numbers or functions that engines compute differently', () => {
-  // Codes must be the same everywhere, so they may not pass through these. angle.ts makes no codes,
+  // Codes must be the same everywhere, so they may not pass through these. measure.ts makes no codes,
   // explore/page makes pictures, mean-limits.ts rounds what it returns; hash-tables.ts decides nothing.
-  const inexactFiles = ['base/mean-limits.ts', 'codes/angle.ts'];
+  const inexactFiles = ['base/mean-limits.ts', 'codes/measure.ts'];
   const chance = /Math\.random|getRandomValues|toLocale|localeCompare|\bIntl\./;
   const inexact = /Math\.(a?sinh?|a?cosh?|a?tanh?|atan2|log\w*|exp\w*|pow|cbrt|hypot)\b/;
   const wrong = library.filter((file) => {

@@ -5,28 +5,32 @@
  * iterations use few rows; the one of the best objective goes on over all rows. Starts are drawn by
  * k-means++ (Arthur & Vassilvitskii 2007). Products are exact integers and every draw is seeded, so
  * that the same rows, options and seed give the same clusters on every machine.
- *
- * Exemplars are the rows of the largest mean cosine to all rows of their cluster. This mean is the
- * product with the mean of the rows, so they are exact, and no pairs are compared.
  */
 
-import { checkInteger, checkOptions, checkSeed, wrongValue } from '../base/check';
+import { isValid } from '../base/arrays';
+import { checkInteger, checkOptions, checkSeed, wrongType, wrongValue } from '../base/check';
 import { LONG_CALL, type LongCall, LongWork } from '../base/long-work';
 import { alea, drawn } from '../base/random';
-import { Highest } from '../base/top-k';
-import { KMeans, Progress } from '../k-means/k-means';
-import { allocateIntegers, dot, integerPoints, PointBlock, type Points } from '../k-means/points';
+import { Codes } from '../codes/codes';
+import type { DenseVectors } from '../index/vectors/dense-vectors';
+import {
+  allocateIntegers,
+  integerPoints,
+  KMeans,
+  PointBlock,
+  type Points,
+  Progress,
+} from '../k-means/k-means';
 import { NO_ROW } from '../kernels/hits';
 import { integerWidth, productsKernel, UNIT } from '../kernels/products';
+import { isIndex, type RowSource, type Rows, rowsOf } from '../near/rows';
 import { runJob } from '../threads/parallel';
-import { clampedCosine, lengthOf } from '../vectors/vectors';
-import { type ClusterSource, type PointKind, pointsOf } from './points-of';
+import { checkDenseMatrix, type DenseMatrix, isDenseMatrix, lengthsOf } from '../vectors/vectors';
+import { type Cluster, labelsOf, summaries } from './describe';
 
 export interface ClusterOptions extends LongCall {
   /** Number of clusters; each gets at least one row. */
   clusters: number;
-  /** What is clustered: vectors where there are any, else codes as vectors of ±1. */
-  by?: PointKind;
   /** Seed of the samples and of the starts. */
   seed?: number | bigint;
   /** Most exemplars of a cluster: the rows most like all of its rows. */
@@ -37,6 +41,7 @@ const CLUSTER_DEFAULTS = { seed: 0, exemplars: 5 } as const;
 
 export interface Clusters {
   readonly count: number;
+  /** What was clustered: dense vectors where there are any, else codes as vectors of ±1. */
   readonly by: PointKind;
   /**
    * For each row the cluster of its nearest centroid; -1 for rows that are null, removed or
@@ -53,7 +58,6 @@ export interface Clusters {
 
 const OPTIONS = {
   clusters: { min: 1, max: 2 ** 24 },
-  by: ['vectors', 'bits'],
   seed: null,
   exemplars: { min: 0, max: 10_000 },
   ...LONG_CALL,
@@ -73,7 +77,7 @@ export async function cluster(source: ClusterSource, options: ClusterOptions): P
   const seed = String(checkSeed(given.seed));
   const { exemplars } = given;
   const work = new LongWork(given);
-  const { points, by } = await pointsOf(source, given.by, work);
+  const { points, by } = await pointsOf(source, work);
   const { rows } = points;
   if (rows.length === 0) throw new Error('cluster() needs rows, the source has none');
   if (count > rows.length) {
@@ -289,85 +293,101 @@ function indexAtSum(weights: Float64Array, isTaken: Uint8Array, target: number):
   return last;
 }
 
-/** Points between two steps. */
-const STEP_POINTS = 1024;
+// A random projection keeps angles, so that vectors, accumulators and codes can all be grouped by
+// direction.
 
-export interface Cluster {
-  /** Number of rows. */
-  readonly size: number;
-  /** Mean cosine of its rows to its centroid. */
-  readonly cohesion: number;
-  /**
-   * The rows of the largest mean cosine to all rows of the cluster, the largest first, of equal
-   * ones the first row: those most like the others.
-   */
-  readonly exemplars: Uint32Array;
+/** Codes, the rows of an index, or vectors one after another. */
+export type ClusterSource = RowSource | DenseMatrix;
+
+/** What points are made of: vectors, or codes as vectors of ±1. */
+export type PointKind = 'vectors' | 'bits';
+
+/** Points, and what they were made of. */
+interface SourcePoints {
+  readonly points: Points;
+  readonly by: PointKind;
 }
 
-/**
- * Describes `count` clusters, none of them empty. Row `points.rows[i]` is in cluster
- * `clusterOf[i]`, or in none if that is below 0. `centroids` are unit vectors; null for the
- * directions of the sums of the clusters' rows. `exemplars` is the largest number of exemplars of a
- * cluster.
- */
-export async function summaries(
-  points: Points,
-  clusterOf: ArrayLike<number>,
-  { count, centroids, exemplars }: Described,
+/** The points of a source: of its dense vectors where it has any, else of its codes. */
+async function pointsOf(source: ClusterSource, work: LongWork): Promise<SourcePoints> {
+  if (source instanceof Codes || isIndex(source)) return pointsOfRows(rowsOf('source', source));
+  if (!isDenseMatrix(source)) {
+    throw wrongType('source', 'Codes, a SimHashIndex or { values, dimensions }', source);
+  }
+  const rowCount = checkDenseMatrix(source, 'source');
+  return { points: await matrixPoints(source, rowCount, work), by: 'vectors' };
+}
+
+/** `pointsOf` for the rows of codes or of an index. */
+export function pointsOfRows({ codes, vectors }: Rows): SourcePoints {
+  if (vectors === null || vectors.kind === 'sparse')
+    return { points: codePoints(codes), by: 'bits' };
+  return { points: heldPoints(codes, vectors as DenseVectors), by: 'vectors' };
+}
+
+/** Rows of a step. */
+const STEP_ROWS = 2 ** 14;
+
+/** Rows of a matrix, scaled to length 1 when they are read; the matrix must not change. */
+async function matrixPoints(
+  matrix: DenseMatrix,
+  rowCount: number,
   work: LongWork,
-): Promise<Cluster[]> {
-  const { dimensions, length } = points;
-  const sums = new Float64Array(count * dimensions);
-  const sizes = new Uint32Array(count);
-  await eachPoint(points, clusterOf, work, (block, i, _, cluster) => {
-    sizes[cluster]++;
-    block.addTo(sums, cluster, i);
-  });
-  const best = Array.from({ length: count }, () => new Highest(exemplars));
-  await eachPoint(points, clusterOf, work, (block, i, row, cluster) => {
-    best[cluster].take(block.dot(i, sums, cluster * dimensions), row);
-  });
-  return best.map((one, cluster) => {
-    const [at, size] = [cluster * dimensions, sizes[cluster]];
-    const toCentroid =
-      centroids === null
-        ? lengthOf(sums, at, at + dimensions)
-        : dot(sums, at, centroids, at, dimensions);
-    const cohesion = clampedCosine(toCentroid / (length * size));
-    return { size, cohesion, exemplars: one.result().rows };
-  });
-}
-
-interface Described {
-  readonly count: number;
-  readonly centroids: Float64Array | null;
-  readonly exemplars: number;
-}
-
-/** Calls `take` with each row that is in a cluster, which is point number `i` of a block. */
-async function eachPoint(
-  points: Points,
-  clusterOf: ArrayLike<number>,
-  work: LongWork,
-  take: (block: PointBlock, i: number, row: number, cluster: number) => void,
-): Promise<void> {
-  const { rows } = points;
-  const block = new PointBlock(points, STEP_POINTS);
-  for (let first = 0; first < rows.length; first += STEP_POINTS) {
-    const count = block.take(rows, first);
-    for (let i = 0; i < count; i++) {
-      const cluster = clusterOf[first + i];
-      if (cluster >= 0) take(block, i, rows[first + i], cluster);
-    }
+): Promise<Points> {
+  const { values, dimensions } = matrix;
+  const norms = new Float64Array(rowCount);
+  for (let first = 0; first < rowCount; first += STEP_ROWS) {
+    norms.set(lengthsOf(matrix, first, Math.min(STEP_ROWS, rowCount - first)), first);
     await work.step();
   }
+  return {
+    rowCount,
+    dimensions,
+    length: 1,
+    rows: rowsWhere(rowCount, (row) => norms[row] > 0),
+    into(row, out, at) {
+      const from = row * dimensions;
+      for (let i = 0; i < dimensions; i++) out[at + i] = values[from + i] / norms[row];
+    },
+  };
 }
 
-/** The cluster of each row of a source: `clusterOf[i]` for row `points.rows[i]`, else -1. */
-export function labelsOf(points: Points, clusterOf: ArrayLike<number>): Int32Array {
-  const labels = new Int32Array(points.rowCount).fill(-1);
-  points.rows.forEach((row, i) => {
-    labels[row] = clusterOf[i];
-  });
-  return labels;
+/** Rows that the index has now: the vector of a row that is removed later stays readable. */
+function heldPoints({ count, validity }: Codes, vectors: DenseVectors): Points {
+  const { dimensions } = vectors;
+  return {
+    rowCount: count,
+    dimensions,
+    length: 1,
+    rows: rowsWhere(count, (row) => isValid(validity, row) && vectors.normOf(row) > 0),
+    into(row, out, at) {
+      const values = vectors.valuesAt(row);
+      const norm = vectors.normOf(row);
+      for (let i = 0; i < dimensions; i++) out[at + i] = values[i] / norm;
+    },
+  };
+}
+
+/** Codes as vectors of one value a bit, +1 or -1: their length is the root of the bits. */
+function codePoints({ bits, bytes, bytesPerCode, count, validity }: Codes): Points {
+  return {
+    rowCount: count,
+    dimensions: bits,
+    length: Math.sqrt(bits),
+    rows: rowsWhere(count, (row) => isValid(validity, row)),
+    into(row, out, at) {
+      const from = row * bytesPerCode;
+      for (let bit = 0; bit < bits; bit++) {
+        out[at + bit] = 2 * ((bytes[from + (bit >> 3)] >> (bit & 7)) & 1) - 1;
+      }
+    },
+  };
+}
+
+/** The rows for which `holds` is true, ascending. */
+function rowsWhere(rowCount: number, holds: (row: number) => boolean): Uint32Array {
+  const rows = new Uint32Array(rowCount);
+  let count = 0;
+  for (let row = 0; row < rowCount; row++) if (holds(row)) rows[count++] = row;
+  return rows.subarray(0, count);
 }

@@ -17,8 +17,8 @@ import { type DistinctCodes, distinctAt, distinctOf, NONE } from '../near/distin
 import { Components } from '../near/groups';
 import { join } from '../near/join';
 import { presentRows, type RowSource, reordered, rowsOf, rowsOfCodes } from '../near/rows';
-import { type Cluster, labelsOf, summaries } from './cluster';
-import { pointsOfRows } from './points-of';
+import { pointsOfRows } from './cluster';
+import { type Cluster, labelsOf, summaries } from './describe';
 
 export interface DensityOptions extends LongCall {
   /** Smallest number of rows of a cluster. */

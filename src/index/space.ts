@@ -10,8 +10,8 @@
  */
 
 import { padded } from '../base/arrays';
-import { roundInto } from '../k-means/points';
-import { CentroidTree, SecondCentroids, type TreeState } from '../k-means/two-level';
+import { CentroidTree, type TreeState } from '../k-means/centroid-tree';
+import { roundInto } from '../k-means/k-means';
 import { NO_ROW } from '../kernels/hits';
 import { integerWidth, pointsOf, type RowsOfLengths, UNIT } from '../kernels/products';
 import { MAX_RESIDUAL_BYTES, ONE_WEIGHT, type ResidualTables } from '../kernels/residuals';
@@ -65,7 +65,6 @@ export class Space {
   /** A rotation with the rotated centroids, and which of these were made. */
   #encoding: Rotation | null = null;
   readonly #isRotated: Uint8Array;
-  #seconds: SecondCentroids | null = null;
   #name: string | null = null;
 
   constructor(parts: SpaceParts) {
@@ -127,8 +126,7 @@ export class Space {
 
   /** The partitions of points, and their second ones. */
   nearestTwo(points: Int16Array): { own: Uint32Array; seconds: Uint32Array } {
-    this.#seconds ??= new SecondCentroids(this.#tree.state);
-    return this.#seconds.nearestTwo(points);
+    return this.#tree.nearestTwo(points);
   }
 
   /** The first `count` partitions that a query visits: nearly always the nearest ones. */

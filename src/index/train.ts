@@ -6,8 +6,7 @@
 
 import type { LongWork } from '../base/long-work';
 import { mixed, shareAt } from '../base/random';
-import { allocateIntegers } from '../k-means/points';
-import { trainTree } from '../k-means/two-level';
+import { allocateIntegers, trainTree } from '../k-means/k-means';
 import { NO_ROW } from '../kernels/hits';
 import { product, UNIT } from '../kernels/products';
 import { bytesPerEntryOf, type RowsToPlace, Space } from './space';

@@ -11,7 +11,7 @@
 import type { LongWork } from '../base/long-work';
 import { shareAt } from '../base/random';
 import { Highest } from '../base/top-k';
-import { roundInto } from '../k-means/points';
+import { roundInto } from '../k-means/k-means';
 import { NO_ROW, type RowCodes } from '../kernels/hits';
 import { hammingKernel } from '../kernels/kernels';
 import {

@@ -1,17 +1,199 @@
 /**
- * One iteration of spherical k-means (Dhillon & Modha 2001): assigns each row to the centroid of
- * the largest cosine, and moves each centroid to the direction of its rows' sum, which never lowers
- * the mean cosine. Integer products, exact for vectors rounded to 16 bits, choose the centroid; all
- * else is float64. `cluster` and the training of partitions run the same iteration.
+ * Spherical k-means (Dhillon & Modha 2001). Its input are rows as points of one common length in
+ * float64, read in blocks that integer products can compare; only the function that makes the
+ * points knows their source. An iteration assigns each row to the centroid of the largest cosine,
+ * and moves each centroid to the direction of its rows' sum, which never lowers the mean cosine.
+ * Integer products, exact for vectors rounded to 16 bits, choose the centroid; all else is float64.
+ * `cluster` and the training of partitions run the same iteration. Draws are seeded, so that the
+ * same points and seed give the same centroids on every machine.
  */
 
-import { toStarts } from '../base/arrays';
+import { ascending, toStarts } from '../base/arrays';
 import type { LongWork } from '../base/long-work';
+import { alea } from '../base/random';
 import { Highest } from '../base/top-k';
-import { productsKernel } from '../kernels/products';
-import type { Job, Task } from '../threads/job';
+import { Arena } from '../kernels/memory';
+import { integerWidth, productsKernel, UNIT } from '../kernels/products';
+import type { Job } from '../threads/job';
+import { runJob } from '../threads/parallel';
 import { lengthOf } from '../vectors/vectors';
-import { allocateIntegers, dot, PointBlock, type Points, roundInto } from './points';
+import { CentroidTree, NEAREST_CENTROIDS, type TreeState } from './centroid-tree';
+
+export interface Points {
+  /** Rows that have a direction, ascending. Null, removed and all-zero rows have none. */
+  readonly rows: Uint32Array;
+  /** Number of all rows, with or without a direction. */
+  readonly rowCount: number;
+  readonly dimensions: number;
+  /** Length of every point: 1, the root of the bits for codes of ±1, about UNIT for integers. */
+  readonly length: number;
+  /**
+   * The points of all rows where they are integers already, `integerWidth(dimensions)` each: read
+   * in place, not copied.
+   */
+  readonly integers?: Int16Array;
+  /** Writes the point of a row to `out[at]..`. */
+  into(row: number, out: Float64Array, at: number): void;
+}
+
+/**
+ * Integer vectors of one length, one after another, padded to `integerWidth(dimensions)`, as points
+ * that are not copied.
+ */
+export function integerPoints(
+  integers: Int16Array,
+  dimensions: number,
+  length: number = UNIT,
+): Points {
+  const width = integerWidth(dimensions);
+  const rowCount = integers.length / width;
+  return {
+    rowCount,
+    dimensions,
+    length,
+    integers,
+    rows: ascending(rowCount),
+    into(row, out, at) {
+      for (let i = 0; i < dimensions; i++) out[at + i] = integers[row * width + i];
+    },
+  };
+}
+
+/** Space for integer vectors, all 0, in a new WebAssembly memory that kernels read in place. */
+export function allocateIntegers(count: number, width: number): Int16Array {
+  const arena = new Arena(2 * (count + 3) * width, true); // the kernel reads up to three more
+  return new Int16Array(arena.bytes.buffer, arena.bytes.byteOffset, count * width);
+}
+
+/** Writes a vector of length `length`, scaled to UNIT and rounded, to `out[at]..`; 0 stays 0. */
+export function roundInto(
+  vector: ArrayLike<number>,
+  length: number,
+  out: Int16Array,
+  at: number,
+): void {
+  const scale = length > 0 ? UNIT / length : 0;
+  // By `Math.floor`, since `Math.round` is much slower.
+  for (let i = 0; i < vector.length; i++) out[at + i] = Math.floor(vector[i] * scale + 0.5);
+}
+
+/** A block of points next to each other, as float64 and rounded for integer products. */
+export class PointBlock {
+  /** Largest number of points of a block. */
+  readonly capacity: number;
+  /** Values of a rounded point, padding included. */
+  readonly width: number;
+  readonly #points: Points;
+  readonly #values: Float64Array;
+  readonly #rounded: Int16Array;
+  /** The points taken last, which need not be read again. */
+  #taken: { readonly rows: Uint32Array; readonly first: number } | null = null;
+  /** The first row taken, where points are integers. */
+  #firstRow = 0;
+
+  constructor(points: Points, capacity: number) {
+    const copied = points.integers === undefined ? capacity : 0;
+    this.#points = points;
+    this.capacity = capacity;
+    this.width = integerWidth(points.dimensions);
+    this.#values = new Float64Array(copied * points.dimensions);
+    this.#rounded = new Int16Array(copied * this.width);
+  }
+
+  /**
+   * Takes the points of `rows[first]..`, as many as fit; returns their number. Integer points are
+   * not copied, so their rows must be consecutive.
+   */
+  take(rows: Uint32Array, first: number): number {
+    const { dimensions, integers } = this.#points;
+    const count = Math.min(this.capacity, rows.length - first);
+    if (integers !== undefined) {
+      this.#firstRow = rows[first];
+      return count;
+    }
+    if (this.#taken?.rows === rows && this.#taken.first === first) return count;
+    for (let i = 0; i < count; i++) {
+      this.#points.into(rows[first + i], this.#values, i * dimensions);
+    }
+    this.#taken = { rows, first };
+    return count;
+  }
+
+  /** The dot product of the i-th point and the vector that begins at `others[at]`. */
+  dot(i: number, others: Float64Array, at: number): number {
+    return dot(...this.#placeOf(i), others, at, this.#points.dimensions);
+  }
+
+  /** Adds the i-th point to sum number `sum`. */
+  addTo(sums: Float64Array, sum: number, i: number): void {
+    const { dimensions } = this.#points;
+    const [values, from] = this.#placeOf(i);
+    const to = sum * dimensions;
+    for (let j = 0; j < dimensions; j++) sums[to + j] += values[from + j];
+  }
+
+  /** The values of the i-th point, and where they begin. */
+  #placeOf(i: number): [Int16Array | Float64Array, number] {
+    const { dimensions, integers } = this.#points;
+    if (integers === undefined) return [this.#values, i * dimensions];
+    return [integers, (this.#firstRow + i) * this.width];
+  }
+
+  /** The first `count` points at length UNIT; valid until the next points are taken. */
+  rounded(count: number): Int16Array {
+    const { dimensions, length, integers } = this.#points;
+    const { width } = this;
+    if (integers !== undefined) {
+      return integers.subarray(this.#firstRow * width, (this.#firstRow + count) * width);
+    }
+    const values = this.#values;
+    const rounded = this.#rounded;
+    const scale = UNIT / length;
+    for (let i = 0, from = 0; i < count; i++) {
+      const to = i * width;
+      for (let j = 0; j < dimensions; j++) {
+        rounded[to + j] = Math.floor(values[from++] * scale + 0.5); // as in `roundInto`
+      }
+    }
+    return rounded.subarray(0, count * width);
+  }
+}
+
+/** The dot product of `dimensions` values from `a[aAt]` and `b[bAt]` on, added in order. */
+export function dot(
+  a: Int16Array | Float64Array,
+  aAt: number,
+  b: Float64Array,
+  bAt: number,
+  dimensions: number,
+): number {
+  let sum = 0;
+  for (let i = 0; i < dimensions; i++) sum += a[aAt + i] * b[bAt + i];
+  return sum;
+}
+
+const MAX_BYTE = 127;
+/** Above the magnitude of all values, so that cutting off digits rounds down. */
+const ABOVE = 2 ** 16;
+
+/**
+ * Rounds vectors of `width` values in place, and scales them to a length near `length` unless they
+ * are all zero. Rounds by a quotient of integers, in a third of the time of `Math.round`.
+ */
+export function roundToByteRows(values: Int16Array, width: number, length: number): void {
+  const bytes = new Int8Array(width);
+  for (let row = 0; row < values.length; row += width) {
+    let peak = 0;
+    for (let i = 0; i < width; i++) peak = Math.max(peak, Math.abs(values[row + i]));
+    if (peak === 0) continue;
+    for (let i = 0; i < width; i++) bytes[i] = Math.round((values[row + i] * MAX_BYTE) / peak);
+    const twice = 2 * Math.round((MAX_BYTE * length) / lengthOf(bytes));
+    for (let i = 0; i < width; i++) {
+      const sum = (bytes[i] * twice + MAX_BYTE + 2 * MAX_BYTE * ABOVE) | 0;
+      values[row + i] = ((sum / (2 * MAX_BYTE)) | 0) - ABOVE;
+    }
+  }
+}
 
 /** Limits of the rows of a step, which has about STEP_PRODUCTS within them. */
 const MAX_ROWS = 512;
@@ -24,7 +206,7 @@ const STEP_PRODUCTS = 2 ** 28;
 
 /** Assigns rows to centroids: a job, whose result is there when it is done. */
 interface Assignment {
-  readonly job: Job<object, Int16Array, Uint32Array>;
+  readonly job: Job<TreeState & Pick<Points, 'integers'>, Int16Array, Uint32Array>;
   /** The mean cosine of the rows to their centroids. */
   objective(): number;
 }
@@ -39,24 +221,6 @@ export class Progress {
     return [this.done, this.total];
   }
 }
-
-/** Centroids of length UNIT, one after another. */
-interface RoundedCentroids {
-  readonly values: Int16Array;
-  readonly width: number;
-}
-
-/** Compares rounded points with every centroid. */
-export const NEAREST_CENTROIDS: Task<RoundedCentroids, Int16Array, Uint32Array> = {
-  name: 'nearest centroids',
-  open:
-    ({ values, width }) =>
-    (points) => {
-      const out = new Uint32Array(points.length / width);
-      productsKernel.nearestInto({ values, width }, points, out);
-      return out;
-    },
-};
 
 /** Centroids of some points, and the sums of their rows, to whose directions they move. */
 export class KMeans {
@@ -99,25 +263,25 @@ export class KMeans {
 
   /**
    * Work that writes the nearest centroid of `rows[i]`, the first of equal ones, to `nearest[i]`.
-   * `finder` replaces the comparison with every centroid.
+   * `tree` has these centroids; without it points are compared with every centroid.
    */
-  assignment<S extends object>(
+  assignment(
     rows: Uint32Array,
     nearest: Uint32Array,
     progress: Progress,
-    finder?: { readonly task: Task<S, Int16Array, Uint32Array>; readonly state: S },
+    tree?: TreeState,
   ): Assignment {
     const { length, integers } = this.#points;
     const block = this.#block;
     const { capacity, width } = block;
-    const all = { values: this.rounded, width };
-    const { task, state } = finder ?? { task: NEAREST_CENTROIDS, state: all };
+    const starts = Uint32Array.of(0, this.count);
+    const all = { centroids: this.rounded, coarse: new Int16Array(), starts, width };
     this.#sums.fill(0);
     this.#sizes.fill(0);
     const job: Assignment['job'] = {
-      task,
+      task: NEAREST_CENTROIDS,
       // A part is a view of integer points if their memory is in the state, and else a copy.
-      state: { ...state, integers },
+      state: { ...(tree ?? all), integers },
       count: Math.ceil(rows.length / capacity),
       part: (i) => block.rounded(block.take(rows, i * capacity)),
       take: (found, i) => {
@@ -223,4 +387,110 @@ export class KMeans {
     else this.rounded.set(integers.subarray(row * width, (row + 1) * width), centroid * width);
     for (let i = 0; length > 0 && i < dimensions; i++) own[i] /= length;
   }
+}
+
+/** Fewer centroids form one group, so that all are compared. */
+const MIN_CENTROIDS = 128;
+/** Vectors for each coarse centroid in its training. */
+const SAMPLE_PER_GROUP = 256;
+/**
+ * Rounds of k-means over coarse centroids, and within each group. One more round compares vectors
+ * with the centroids of all near groups: without it the recall of the nouns by 16 probes falls from
+ * .926 to .915 with 256 centroids, and from .892 to .882 with 600.
+ */
+const COARSE_ROUNDS = 5;
+const GROUP_ROUNDS = 4;
+
+/** Options of `trainTree`. */
+interface TreeTraining {
+  /** Centroids wanted; at most as many as there are vectors in the sample. */
+  count: number;
+  seed: string;
+}
+
+/**
+ * Trains centroids on `sample`: vectors of `width` integers in random order, which are reordered in
+ * place. A centroid without vectors moves to a random vector of its group. The centroids are
+ * rounded so that 8 bits a value store them without loss (`roundToByteRows`).
+ */
+export async function trainTree(
+  sample: Int16Array,
+  width: number,
+  { count, seed }: TreeTraining,
+  work: LongWork,
+): Promise<CentroidTree> {
+  const points = integerPoints(sample, width);
+  const { rows } = points;
+  const groupCount = count < MIN_CENTROIDS ? 1 : Math.round(Math.sqrt(count));
+  const few = rows.subarray(0, SAMPLE_PER_GROUP * groupCount);
+  const progress = new Progress(COARSE_ROUNDS * few.length + (2 + GROUP_ROUNDS) * rows.length);
+  const coarse = new KMeans(points, groupCount);
+  coarse.begin(rows.subarray(0, groupCount));
+  const nearest = new Uint32Array(rows.length);
+  for (let round = 0; groupCount > 1 && round < COARSE_ROUNDS; round++) {
+    await runJob(coarse.assignment(few, nearest.subarray(0, few.length), progress).job, work);
+    coarse.move();
+  }
+  await runJob(coarse.assignment(rows, nearest, progress).job, work);
+  const groups = await sortedByGroup(sample, width, { of: nearest, count: groupCount }, work);
+  // In proportion to the vectors of each group.
+  const starts = groups.map((before) => Math.round((before / rows.length) * count));
+  const centroids = allocateIntegers(count, width);
+  const random = alea(seed);
+  const rounds = groupCount > 1 ? GROUP_ROUNDS : GROUP_ROUNDS + 1;
+  for (let group = 0; group < groupCount; group++) {
+    const own = integerPoints(
+      sample.subarray(groups[group] * width, groups[group + 1] * width),
+      width,
+    );
+    const some = centroids.subarray(starts[group] * width, starts[group + 1] * width);
+    if (some.length === 0) continue;
+    const means = new KMeans(own, some.length / width, some);
+    means.begin(own.rows.subarray(0, means.count));
+    for (let round = 0; round < rounds; round++) {
+      await runJob(
+        means.assignment(own.rows, nearest.subarray(0, own.rowCount), progress).job,
+        work,
+      );
+      means.move(() => Math.floor(random() * own.rowCount));
+    }
+  }
+  const tree = new CentroidTree({ centroids, coarse: coarse.rounded, starts, width });
+  if (groupCount > 1) {
+    const means = new KMeans(points, count, centroids);
+    await runJob(means.assignment(rows, nearest, progress, tree.state).job, work);
+    means.move();
+  }
+  roundToByteRows(centroids, width, UNIT); // they take half of the bytes in a file
+  return tree;
+}
+
+/**
+ * Sorts vectors by group, in place: follows each cycle of the permutation with one spare vector.
+ * Returns the first vector of each group, and at last their number.
+ */
+async function sortedByGroup(
+  sample: Int16Array,
+  width: number,
+  { of: groupOf, count }: { readonly of: Uint32Array; readonly count: number },
+  work: LongWork,
+): Promise<Uint32Array> {
+  const groups = new Uint32Array(count + 1);
+  for (const group of groupOf) groups[group + 1]++;
+  for (let group = 0; group < count; group++) groups[group + 1] += groups[group];
+  const next = groups.slice(0, count);
+  const target = groupOf.map((group) => next[group]++);
+  const spare = new Int16Array(width);
+  let moves = 0;
+  for (let row = 0; row < target.length; row++) {
+    while (target[row] !== row) {
+      if (++moves % 4096 === 0) await work.step(); // here, since one cycle may include all rows
+      const to = target[row];
+      spare.set(sample.subarray(to * width, (to + 1) * width));
+      sample.copyWithin(to * width, row * width, (row + 1) * width);
+      sample.set(spare, row * width);
+      [target[row], target[to]] = [target[to], to];
+    }
+  }
+  return groups;
 }

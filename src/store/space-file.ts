@@ -5,8 +5,8 @@
 
 import { checkInteger, checkNumber, checkOneOf, wrongValue } from '../base/check';
 import { Space } from '../index/space';
-import { allocateIntegers } from '../k-means/points';
-import { checkedTree } from '../k-means/two-level';
+import { checkedTree } from '../k-means/centroid-tree';
+import { allocateIntegers } from '../k-means/k-means';
 import { integerWidth } from '../kernels/products';
 import { asArrow } from '../table/arrow/source';
 import {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { wordsApart } from '../../src/clusters/cluster-words';
+import { wordsApart } from '../../src/clusters/describe';
 import { Draws } from '../reference/random';
 
 /** Clusters are named by what sets them apart, in texts that share most of their words. */

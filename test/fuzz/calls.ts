@@ -200,7 +200,7 @@ const LIBRARY: Record<string, MakeCall> = {
   cluster: call(
     api.cluster as never,
     (draws: Draws) => draws.pick([codes, matrix, index])(draws),
-    () => ({ clusters: 2, by: 'bits', seed: 1, exemplars: 2 }),
+    () => ({ clusters: 2, seed: 1, exemplars: 2 }),
   ),
   clusterByDensity: call(api.clusterByDensity as never, source, () => ({
     ...{ minClusterSize: 2, minSamples: 1, maxDistance: 8, exemplars: 1 },

@@ -1,8 +1,8 @@
 // @module-tag thorough
 
 import { describe, expect, it } from 'vitest';
-import { estimatedCosine } from '../../src/codes/angle';
 import { hammingDistance } from '../../src/codes/codes';
+import { estimatedCosine } from '../../src/codes/measure';
 import { type Projection, SimHasher } from '../../src/hashing/simhash';
 import { countDifferentBits } from '../reference/brute-force';
 import { angleBetween, Draws } from '../reference/random';

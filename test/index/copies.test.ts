@@ -5,7 +5,7 @@ import { copiesPay } from '../../src/index/choice';
 import { type Query, queryOf } from '../../src/index/query';
 import { coreOf } from '../../src/index/simhash-index';
 import { somePoints, trainSpace, untrainedSpace } from '../../src/index/train';
-import { allocateIntegers, roundInto } from '../../src/k-means/points';
+import { allocateIntegers, roundInto } from '../../src/k-means/k-means';
 import { indexFromArrow, indexToArrow, SimHashIndex } from '../../src/node';
 import { Draws } from '../reference/random';
 

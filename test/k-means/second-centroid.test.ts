@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { LongWork } from '../../src/base/long-work';
-import { allocateIntegers, roundInto } from '../../src/k-means/points';
-import { SecondCentroids, trainTree } from '../../src/k-means/two-level';
+import { CentroidTree } from '../../src/k-means/centroid-tree';
+import { allocateIntegers, roundInto, trainTree } from '../../src/k-means/k-means';
 import { UNIT } from '../../src/kernels/products';
 import { Draws } from '../reference/random';
 
@@ -45,7 +45,7 @@ describe('the second centroid of a vector', () => {
   });
 
   it('has the least loss of all that are near, but for rounding', () => {
-    const { own, seconds } = new SecondCentroids(flatTree(centroids)).nearestTwo(points);
+    const { own, seconds } = new CentroidTree(flatTree(centroids)).nearestTwo(points);
     expect(own).toEqual(nearest);
     seconds.forEach((second, i) => {
       const losses = Array.from({ length: 40 }, (_, c) =>
@@ -60,7 +60,7 @@ describe('the second centroid of a vector', () => {
   });
 
   it('is seldom the next nearest, which lies along the first difference', () => {
-    const { own, seconds } = new SecondCentroids(flatTree(centroids)).nearestTwo(points);
+    const { own, seconds } = new CentroidTree(flatTree(centroids)).nearestTwo(points);
     const along = (pick: (i: number) => number) => {
       let sum = 0;
       for (let i = 0; i < 300; i++) {
@@ -90,7 +90,7 @@ describe('the second centroid of a vector', () => {
     const tree = await trainTree(sample, WIDTH, training, new LongWork());
     const nearest = new Uint32Array(300);
     tree.nearestInto(points, nearest);
-    const { own, seconds } = new SecondCentroids(tree.state).nearestTwo(points);
+    const { own, seconds } = new CentroidTree(tree.state).nearestTwo(points);
     expect(own).toEqual(nearest);
     seconds.forEach((second, i) => {
       expect(second).not.toBe(nearest[i]);
@@ -100,7 +100,7 @@ describe('the second centroid of a vector', () => {
 
   it('is the first one where there is no other', () => {
     const one = centroids.slice(0, WIDTH);
-    const seconds = new SecondCentroids(flatTree(one));
+    const seconds = new CentroidTree(flatTree(one));
     const none = new Uint32Array(300);
     expect(seconds.nearestTwo(points)).toEqual({ own: none, seconds: none });
   });

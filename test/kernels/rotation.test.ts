@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { roundInto } from '../../src/k-means/points';
+import { roundInto } from '../../src/k-means/k-means';
 import { integerWidth, pointsOf } from '../../src/kernels/products';
 import { Rotation, rotationKernel } from '../../src/kernels/rotation';
 import { Draws } from '../reference/random';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { roundToByteRows } from '../../src/k-means/points';
+import { roundToByteRows } from '../../src/k-means/k-means';
 import { Draws } from '../reference/random';
 
 const LENGTH = 32_767;

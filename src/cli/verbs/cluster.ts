@@ -6,7 +6,7 @@
  */
 
 import { idsAt } from '../../base/arrays';
-import { namingSample, wordsApart } from '../../clusters/cluster-words';
+import { namingSample, wordsApart } from '../../clusters/describe';
 import { rowsOf } from '../../near/rows';
 import { type Cluster, cluster, clusterByDensity, hammingDistance, RowBatch } from '../../node';
 import { plainColumn, plainData } from '../../table/columns/make';
@@ -64,18 +64,16 @@ export async function run(call: Call): Promise<0> {
  * signs are the bits, else of codes. Says the mean cosine of rows to their centroid.
  */
 async function byCentroids(call: Call, rows: Collection): Promise<Found> {
-  const { source, sums, vectors } = rows;
-  const isByVectors = sums !== null || vectors === 'dense';
-  const { clusters, labels, objective } = await call.long('clustering', (work) =>
+  const { source, sums } = rows;
+  const { clusters, labels, objective, by } = await call.long('clustering', (work) =>
     cluster(sums ?? source, {
       clusters: call.number('clusters') as number,
       seed: BigInt(call.text('seed') as string),
-      by: isByVectors ? 'vectors' : 'bits',
       ...work,
     }),
   );
-  const by = isByVectors ? (sums === null ? 'vectors' : 'sums') : 'codes';
-  call.say(`clusters by ${by}: mean cosine of rows to their centroid ${objective.toFixed(3)}`);
+  const of = sums !== null ? 'sums' : by === 'bits' ? 'codes' : by;
+  call.say(`clusters by ${of}: mean cosine of rows to their centroid ${objective.toFixed(3)}`);
   return { clusters, labels };
 }
 

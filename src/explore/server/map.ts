@@ -5,7 +5,7 @@
  */
 
 import { ascending } from '../../base/arrays';
-import { namingSample, wordsApart } from '../../clusters/cluster-words';
+import { namingSample, wordsApart } from '../../clusters/describe';
 import { type Neighbors, parquetWithNeighbors } from '../../formats/parquet/parquet-out';
 import { type ColumnData, RowBatch } from '../../node';
 import { freeNames } from '../../table/row-batch';

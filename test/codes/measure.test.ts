@@ -2,13 +2,14 @@ import { describe, expect, it } from 'vitest';
 import {
   angleOf,
   bitsFor,
+  COSINE,
+  catchShare,
   distanceFor,
   estimateAngle,
   estimatedCosine,
   shareOf,
   wilson,
-} from '../../src/codes/angle';
-import { COSINE, catchShare } from '../../src/codes/measure';
+} from '../../src/codes/measure';
 import { Draws } from '../reference/random';
 
 /** The probability that a pair at a cosine is within a distance. */
