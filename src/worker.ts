@@ -10,7 +10,7 @@ import { PLACING } from './index/space';
 import { NEAR_POINTS } from './index/truth';
 import { NEAREST_CENTROIDS } from './k-means/centroid-tree';
 import { adoptMemory, adoptModules } from './kernels/memory';
-import { JOINING } from './near/join-job';
+import { JOINING } from './near/join';
 import { COMPARING } from './near/rows';
 import { TEXT_HASHING } from './text/text-hasher';
 import { type FromWorker, Packed, type Task, type ToWorker, unpacked } from './threads/job';

@@ -1,10 +1,10 @@
 /**
  * What a cluster is about: exemplars, the rows of the largest mean cosine to all rows of their
  * cluster; this mean is the product with the mean of the rows, so they are exact, and no pairs are
- * compared. Clusters of texts are named by the words that set them apart: words in many texts of one
- * cluster and in few of the others, as TF-IDF does with a cluster as the document. A word that all
- * texts share, as those of a licence's head, scores 0; stop words, paths and addresses count as no
- * words.
+ * compared. Clusters of texts are named by the words that set them apart: words in many texts of
+ * one cluster and in few of the others, as TF-IDF does with a cluster as the document. A word that
+ * all texts share, as those of a licence's head, scores 0; stop words, paths and addresses count as
+ * no words.
  */
 
 import type { LongWork } from '../base/long-work';

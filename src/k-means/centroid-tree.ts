@@ -87,10 +87,10 @@ export class CentroidTree {
 
   /**
    * For each vector its centroid, as `nearestInto` finds it, and its second one; with one centroid,
-   * that one. The second is near the vector, in another direction than the first: a query from whose
-   * side the first centroid is far, so that its partition is visited late, then visits the second
-   * one early (SOAR; Sun et al., NeurIPS 2023). Of the centroids of the groups nearest to a vector
-   * the one of the least loss, as `PairedRows` states it.
+   * that one. The second is near the vector, in another direction than the first: a query from
+   * whose side the first centroid is far, so that its partition is visited late, then visits the
+   * second one early (SOAR; Sun et al., NeurIPS 2023). Of the centroids of the groups nearest to a
+   * vector the one of the least loss, as `PairedRows` states it.
    */
   nearestTwo(vectors: Int16Array): { own: Uint32Array; seconds: Uint32Array } {
     const { centroids, width } = this.state;

@@ -161,9 +161,9 @@ export class PointBlock {
 
 /** The dot product of `dimensions` values from `a[aAt]` and `b[bAt]` on, added in order. */
 export function dot(
-  a: Int16Array | Float64Array,
+  a: ArrayLike<number>,
   aAt: number,
-  b: Float64Array,
+  b: ArrayLike<number>,
   bAt: number,
   dimensions: number,
 ): number {

@@ -251,9 +251,6 @@ interface RowKeys {
   readonly count: number;
 }
 
-/** Bits of a digit of the radix sort: three digits cover 32 bits. */
-const DIGIT_BITS = 11;
-const DIGIT_MASK = 0x7ff;
 /** Comparisons between two steps. */
 const STEP_COMPARISONS = 2 ** 18;
 /** Comparisons that are always allowed, and the share of all pairs that is allowed beyond. */
@@ -276,15 +273,21 @@ export async function nearRows(
   const most = Math.max(FEW_COMPARISONS, MAX_SHARE * ((rows * (rows - 1)) / 2));
   let left = most;
   let budget = STEP_COMPARISONS;
-  const own = new Uint32Array(rows);
   const order = new Uint32Array(rows);
-  const spare = new Uint32Array(rows);
+  // Numbers of key and row, 53 bits: of many rows the keys lose some, which adds candidates.
+  const sorted = new Float64Array(rows);
+  const rowBits = 32 - Math.clz32(rows);
+  const [span, lost] = [2 ** rowBits, Math.max(0, rowBits - 21)];
   for (let band = 0; band < count; band++) {
-    for (let row = 0; row < rows; row++) own[row] = keys[row * count + band];
-    sortBy(own, order, spare);
+    for (let row = 0; row < rows; row++) {
+      sorted[row] = (keys[row * count + band] >>> lost) * span + row;
+    }
+    sorted.sort();
+    for (let i = 0; i < rows; i++) order[i] = sorted[i] % span;
     await work.step(band, count);
     for (let from = 0, to = 0; from < rows; from = to) {
-      for (to = from + 1; to < rows && own[order[to]] === own[order[from]]; ) to++;
+      const end = span * (Math.floor(sorted[from] / span) + 1);
+      for (to = from + 1; to < rows && sorted[to] < end; ) to++;
       for (let i = from; i < to && to > from + 1; i++) {
         const made = compare(codes, order.subarray(from, to), i - from, maxDistance, isNear);
         left -= made;
@@ -324,27 +327,4 @@ function compare(
     break;
   }
   return made;
-}
-
-/** Writes the rows to `order`, sorted by key, equal keys by row (radix sort). */
-function sortBy(keys: Uint32Array, order: Uint32Array, spare: Uint32Array): void {
-  const counts = new Uint32Array(2 ** DIGIT_BITS);
-  let [from, to] = [spare, order];
-  for (let row = 0; row < keys.length; row++) from[row] = row;
-  for (let shift = 0; shift < 32; shift += DIGIT_BITS) {
-    counts.fill(0);
-    for (let row = 0; row < keys.length; row++) counts[digitOf(keys[row], shift)]++;
-    let sum = 0;
-    for (let digit = 0; digit < counts.length; digit++) {
-      sum += counts[digit];
-      counts[digit] = sum - counts[digit];
-    }
-    for (let i = 0; i < from.length; i++) to[counts[digitOf(keys[from[i]], shift)]++] = from[i];
-    [from, to] = [to, from];
-  }
-  // After three passes, an odd number, the result is in `order`.
-}
-
-function digitOf(key: number, shift: number): number {
-  return (key >>> shift) & DIGIT_MASK;
 }

@@ -7,18 +7,15 @@ describe('gatherCodes', () => {
     const random = alea('gather');
     for (let width = 1; width <= 20; width++) {
       for (let offset = 0; offset < 5; offset++) {
-        const count = Math.floor(40 * random());
+        const count = 1 + Math.floor(40 * random());
         const all = Uint8Array.from({ length: offset + count * width }, () => 256 * random());
         const from = all.subarray(offset);
-        const places = Uint32Array.from({ length: 150 }, () => (count + 3) * random());
-        places[7] = 0xffff_ffff;
-        const to = new Uint8Array(4 - offset + 150 * width).fill(0xaa).subarray(4 - offset);
+        const places = Uint32Array.from({ length: 150 }, () => count * random());
+        const to = new Uint8Array(4 - offset + 150 * width).subarray(4 - offset);
         gatherCodes(from, to, width, places);
-        const expected = [...places].flatMap((place) =>
-          place < count
-            ? [...from.slice(place * width, (place + 1) * width)]
-            : Array(width).fill(0xaa),
-        );
+        const expected = [...places].flatMap((place) => [
+          ...from.slice(place * width, (place + 1) * width),
+        ]);
         expect([...to]).toEqual(expected);
       }
     }

@@ -18,14 +18,14 @@ const lists = (await scanAll(codes, codes, { k: 11 })).map(({ rows }, i) =>
 );
 const start = Float32Array.from({ length: 2 * vectors.length }, () => 20 * draws.uniform() - 10);
 
-async function placed(seed: number): Promise<Float32Array> {
+async function placed(): Promise<Float32Array> {
   const places = start.slice();
-  await layOut(lists, places, { seed, epochs: 60 }, new LongWork());
+  await layOut(lists, places, 60, new LongWork());
   return places;
 }
 
 describe('rows on a plane', async () => {
-  const places = await placed(1);
+  const places = await placed();
   const square = (a: number, b: number) =>
     (places[2 * a] - places[2 * b]) ** 2 + (places[2 * a + 1] - places[2 * b + 1]) ** 2;
   const nearestOf = (row: number, k: number) =>
@@ -53,15 +53,14 @@ describe('rows on a plane', async () => {
     expect(found / (10 * vectors.length)).toBeGreaterThan(10 * chance);
   });
 
-  it('lie at the same places by the same seed, at others by another', async () => {
-    expect(await placed(1)).toEqual(places);
-    expect(await placed(2)).not.toEqual(places);
+  it('lie at the same places each time', async () => {
+    expect(await placed()).toEqual(places);
   });
 
   it('stay where they are without neighbours', async () => {
     const none = lists.map(() => new Uint32Array());
     const same = start.slice();
-    await layOut(none, same, { seed: 1, epochs: 5 }, new LongWork());
+    await layOut(none, same, 5, new LongWork());
     expect(same).toEqual(start);
   });
 });

@@ -9,10 +9,13 @@
 
 import { type InStages, LongWork } from '../../base/long-work';
 import { drawnNumbers, shareAt } from '../../base/random';
-import { cluster } from '../../clusters/cluster';
+import { Highest } from '../../base/top-k';
+import { cluster, pointsOfRows } from '../../clusters/cluster';
 import { Codes } from '../../codes/codes';
 import { scanAll } from '../../codes/scan';
-import type { DenseMatrix } from '../../vectors/vectors';
+import { dot } from '../../k-means/k-means';
+import { gatherCodes, rowsOfCodes } from '../../near/rows';
+import { type DenseMatrix, lengthOf, lengthsOf } from '../../vectors/vectors';
 
 /** What is laid out: points, each of a row. Points are numbered from 0. */
 export interface MapPoints {
@@ -84,9 +87,7 @@ export async function mapRows(points: MapPoints, inStage: InStages): Promise<Pla
   );
   const places = startPlaces(vectors, found.centroids);
   const epochs = sample.length > EPOCHS.manyRows ? EPOCHS.many : EPOCHS.few;
-  await inStage('drawing the map', (call) =>
-    layOut(lists, places, { seed: SEED, epochs }, new LongWork(call)),
-  );
+  await inStage('drawing the map', (call) => layOut(lists, places, epochs, new LongWork(call)));
   const exemplars = found.clusters.map((one) => {
     return Uint32Array.from(one.exemplars, (i) => rows[sample[i]]);
   });
@@ -162,18 +163,9 @@ function mainAxes(points: Float64Array, dimensions: number): Float64Array[] {
   });
 }
 
-type Numbers = ArrayLike<number>;
-
-/** The inner product of `count` values of two arrays, each from a position on. */
-export function dot(a: Numbers, fromA: number, b: Numbers, fromB: number, count: number): number {
-  let sum = 0;
-  for (let i = 0; i < count; i++) sum += a[fromA + i] * b[fromB + i];
-  return sum;
-}
-
 /** Scales a vector to length 1 in place, unless it has none. */
 function toUnit(vector: Float64Array): void {
-  const length = Math.sqrt(dot(vector, 0, vector, 0, vector.length));
+  const length = lengthOf(vector);
   if (!(length > 1e-12)) return;
   for (let i = 0; i < vector.length; i++) vector[i] /= length;
 }
@@ -190,11 +182,11 @@ const MAX_STEP = 4;
 export async function layOut(
   neighbors: readonly Uint32Array[],
   places: Float32Array,
-  { seed, epochs }: { readonly seed: number; readonly epochs: number },
+  epochs: number,
   work: LongWork,
 ): Promise<void> {
   const count = neighbors.length;
-  const draw = drawer(seed, count);
+  const draw = drawer(count);
   for (let epoch = 0; epoch < epochs; epoch++) {
     const rate = 1 - epoch / epochs;
     for (let first = 0; first < count; first += MOVED_ROWS) {
@@ -241,8 +233,8 @@ function limited(step: number): number {
  * Returns a function that draws integers below `count`, by a linear congruential generator
  * (Numerical Recipes). Only high bits are used; a layout needs cheap numbers, not good ones.
  */
-function drawer(seed: number, count: number): () => number {
-  let state = Math.imul(seed, 0x9e37_79b9) | 0;
+function drawer(count: number): () => number {
+  let state = SEED;
   return () => {
     state = (Math.imul(state, 1_664_525) + 1_013_904_223) | 0;
     return Math.floor(((state >>> 0) / 2 ** 32) * count);
@@ -312,65 +304,40 @@ export function codePoints(
     vectorsOf: (points) => heldOf(points) ?? signsOf(codesAt(codes, points)),
     nearestIn: (sample) => {
       const own = codesAt(codes, sample);
-      const vectorsOfSample = heldOf(sample);
-      const held = vectorsOfSample && {
-        ...vectorsOfSample,
-        lengths: lengthsOf(vectorsOfSample),
-      };
+      const held = heldOf(sample);
+      const lengths = held && lengthsOf(held, 0, sample.length);
       return async (points, k, work) => {
         const wanted = 1 + (held === null ? k : RANKED * k);
         const found = await scanAll(own, codesAt(codes, points), { k: wanted, ...work.call });
-        const vectors = held && heldOf(points);
+        const vectors = heldOf(points);
         return found.map(({ rows: near }, i) => {
           const others = near.filter((at) => sample[at] !== points[i]);
-          return (held && vectors ? ranked(others, held, vectors, i) : others).subarray(0, k);
+          if (held === null || lengths === null || vectors === null) return others.subarray(0, k);
+          const { dimensions } = vectors;
+          const best = new Highest(k);
+          for (const at of others) {
+            const from = at * dimensions;
+            const product = dot(held.values, from, vectors.values, i * dimensions, dimensions);
+            best.take(product / lengths[at], at);
+          }
+          return best.result().rows;
         });
       };
     },
   };
 }
 
-function codesAt({ bytes, bytesPerCode, bits }: Codes, points: Uint32Array): Codes {
-  const some = new Uint8Array(points.length * bytesPerCode);
-  points.forEach((point, i) => {
-    const from = point * bytesPerCode;
-    some.set(bytes.subarray(from, from + bytesPerCode), i * bytesPerCode);
-  });
-  return Codes.from(some, { bits });
+function codesAt(codes: Codes, points: Uint32Array): Codes {
+  const some = Codes.allocate(points.length, { bits: codes.bits });
+  gatherCodes(codes.bytes, some.bytes, codes.bytesPerCode, points);
+  return some;
 }
 
 /** Codes as vectors of a value for each bit, +1 or -1. */
-function signsOf({ bytes, bytesPerCode, bits, count }: Codes): DenseMatrix {
-  const values = new Float32Array(count * bits);
-  for (let row = 0, to = 0; row < count; row++) {
-    const from = row * bytesPerCode;
-    for (let bit = 0; bit < bits; bit++, to++) {
-      values[to] = 2 * ((bytes[from + (bit >> 3)] >> (bit & 7)) & 1) - 1;
-    }
-  }
+function signsOf(codes: Codes): DenseMatrix {
+  const { bits, count } = codes;
+  const { points } = pointsOfRows(rowsOfCodes(codes));
+  const values = new Float64Array(count * bits);
+  for (let row = 0; row < count; row++) points.into(row, values, row * bits);
   return { values, dimensions: bits };
-}
-
-function lengthsOf({ values, dimensions }: DenseMatrix): Float64Array {
-  return Float64Array.from({ length: values.length / dimensions }, (_, row) => {
-    const at = row * dimensions;
-    return Math.sqrt(dot(values, at, values, at, dimensions));
-  });
-}
-
-/** Rows of `held` by their cosine to row `own` of `vectors`, the highest first, then by row. */
-function ranked(
-  rows: Uint32Array,
-  held: DenseMatrix & { readonly lengths: Float64Array },
-  vectors: DenseMatrix,
-  own: number,
-) {
-  const { values, dimensions, lengths } = held;
-  const cosines = new Map<number, number>();
-  for (const row of rows) {
-    const [at, from] = [row * dimensions, own * dimensions];
-    cosines.set(row, dot(values, at, vectors.values, from, dimensions) / lengths[row]);
-  }
-  const cosineOf = (row: number) => cosines.get(row) as number;
-  return rows.sort((a, b) => cosineOf(b) - cosineOf(a) || a - b);
 }

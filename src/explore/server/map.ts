@@ -5,12 +5,14 @@
  */
 
 import { ascending } from '../../base/arrays';
+import { drawnNumbers } from '../../base/random';
 import { namingSample, wordsApart } from '../../clusters/describe';
 import { type Neighbors, parquetWithNeighbors } from '../../formats/parquet/parquet-out';
+import { dot } from '../../k-means/k-means';
 import { type ColumnData, RowBatch } from '../../node';
 import { freeNames } from '../../table/row-batch';
-import { dot, type MapPoints, type PlacedRows } from '../layout/map-rows';
-import { type MapAnswer, packed } from '../messages';
+import type { MapPoints, PlacedRows } from '../layout/map-rows';
+import { type HeldMap, type MapAnswer, packed } from '../messages';
 import type { Explored } from './explored';
 
 /** The largest place on the longer side of a map, in the page's units. */
@@ -92,6 +94,31 @@ function clusterNames(
     if (words.length > 0) return words.join(' · ');
     return explored.textsOf([...exemplars[cluster].subarray(0, 1)])[0]?.slice(0, NAME) ?? '';
   });
+}
+
+/** Rows on the map of a page in one file, at most: a few megabytes with cards of usual texts. */
+const MAX_ROWS = 10_000;
+
+/** The map of placed rows for a page in one file; of many rows a sample. Null without rows. */
+export function heldMap(explored: Explored, all: PlacedRows): HeldMap | null {
+  const placed = all.rows.length <= MAX_ROWS ? all : sampled(all);
+  if (placed.rows.length === 0) return null;
+  return {
+    ...mapAnswer(explored, placed),
+    cards: explored.cardsOf([...placed.rows]),
+  };
+}
+
+/** MAX_ROWS of the placed rows, drawn at random, still ascending. */
+function sampled(all: PlacedRows): Omit<PlacedRows, 'neighbors'> {
+  const at = drawnNumbers(all.rows.length, MAX_ROWS, 0);
+  return {
+    rows: Uint32Array.from(at, (i) => all.rows[i]),
+    x: Float32Array.from(at, (i) => all.x[i]),
+    y: Float32Array.from(at, (i) => all.y[i]),
+    labels: Uint8Array.from(at, (i) => all.labels[i]),
+    exemplars: all.exemplars,
+  };
 }
 
 /** Rows whose vectors, with those of their neighbours, are in memory at once. */

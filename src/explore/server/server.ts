@@ -1,20 +1,26 @@
 /**
- * The local server of the page. It listens on 127.0.0.1; a random token is part of every address.
- * Refuses a request without the token, to another host name (DNS rebinding), or from a page of
- * another origin. The page may load nothing from elsewhere. `POST ask/QUESTION` answers as JSON.
- * Questions come from outside, so every field is checked. The map takes long: it is made once, at
- * the first question for it.
+ * The page of `explore`, as one file that holds what it shows, or served. By its
+ * Content-Security-Policy it runs and loads only its own script and style; what users wrote is in
+ * it as data alone.
+ *
+ * The local server listens on 127.0.0.1; a random token is part of every address. Refuses a request
+ * without the token, to another host name (DNS rebinding), or from a page of another origin. The
+ * page may load nothing from elsewhere. `POST ask/QUESTION` answers as JSON. Questions come from
+ * outside, so every field is checked. The map takes long: it is made once, at the first question
+ * for it.
  */
 
-import { randomBytes, timingSafeEqual } from 'node:crypto';
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { checkInteger, checkOneOf, messageOf, wrongType } from '../../base/check';
+import { checkInteger, checkOneOf, checkText, messageOf, wrongType } from '../../base/check';
 import type { Call } from '../../cli/call';
 import { jsonOf } from '../../cli/output/figures';
 import { mapRows } from '../layout/map-rows';
 import {
   type Decision,
+  type Held,
   MAX_CARDS,
   packed,
   type Question,
@@ -30,7 +36,7 @@ import { Conflict, type PlanFile, Review } from './review';
 export type Answer = (question: string, asked: unknown) => Promise<unknown>;
 
 /** Files of the page by name, each with its media type; '' is the page itself. */
-export type PageFiles = Readonly<Record<string, { readonly type: string; readonly text: string }>>;
+type PageFiles = Readonly<Record<string, { readonly type: string; readonly text: string }>>;
 
 /** Bytes of a question above which it is refused. */
 const MAX_ASKED = 16 * 2 ** 20;
@@ -183,9 +189,9 @@ export function answersOf(call: Call, explored: Explored, planFile: PlanFile): A
   const review = once(() => Review.open(explored, planFile));
   const answers: Answers = {
     about: () => explored.about(),
-    rows: ({ filter }) => rowsAnswer(explored, textOf('filter', filter)),
+    rows: ({ filter }) => rowsAnswer(explored, checkText('filter', filter)),
     cards: ({ rows }) => explored.cardsOf(rowsOf(explored, rows)),
-    ids: ({ text }) => explored.idsLike(textOf('text', text)),
+    ids: ({ text }) => explored.idsLike(checkText('text', text)),
     search: (asked) => explored.search(searchOf(explored, asked)),
     map,
     review: async () => (await review()).answer(),
@@ -202,11 +208,6 @@ export function answersOf(call: Call, explored: Explored, planFile: PlanFile): A
     const name = checkOneOf('question', question as keyof Answers, names);
     return answers[name]((asked ?? {}) as Given);
   };
-}
-
-function textOf(name: string, value: unknown): string {
-  if (typeof value === 'string') return value;
-  throw wrongType(name, 'a string', value);
 }
 
 /** A field that must be an array of rows that are there; rows after the first MAX_CARDS are cut. */
@@ -226,9 +227,9 @@ function rowsAnswer(explored: Explored, filter: string): RowsAnswer {
 
 /** A search, checked: by a text, an id or a row, the first of these that is given. */
 function searchOf(explored: Explored, { text, id, row, k, filter }: Given): SearchRequest {
-  const base = { k: checkInteger('k', k, 1, MAX_HITS), filter: textOf('filter', filter) };
-  if (text !== undefined) return { ...base, text: textOf('text', text) };
-  if (id !== undefined) return { ...base, id: textOf('id', id) };
+  const base = { k: checkInteger('k', k, 1, MAX_HITS), filter: checkText('filter', filter) };
+  if (text !== undefined) return { ...base, text: checkText('text', text) };
+  if (id !== undefined) return { ...base, id: checkText('id', id) };
   return { ...base, row: explored.checkRow(row) };
 }
 
@@ -238,4 +239,77 @@ function decisionOf(name: string, given: unknown): Decision {
   const isRight = Array.isArray(kept) && kept.every(Number.isInteger);
   if (isRight && typeof isReviewed === 'boolean') return { kept: kept as number[], isReviewed };
   throw wrongType(name, '{ kept, isReviewed }', given);
+}
+
+/** The script and the style of src/explore/page, which the build puts next to the command. */
+async function built(): Promise<{ script: string; style: string }> {
+  const read = (name: string) => readFile(new URL(name, import.meta.url), 'utf8');
+  const [script, style] = await Promise.all([read('explorer.js'), read('explorer-style.css')]);
+  return { script, style };
+}
+
+const MARK =
+  '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16" aria-hidden="true">' +
+  '<path fill="#0072b2" d="M3 3h10L3 13z"/><path fill="#e69f00" d="M13 3v10H3z"/></svg>';
+
+/** A page with its logo and title as HTML, so that they are painted before the script has run. */
+function html(head: string, body: string, title: string): string {
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="referrer" content="no-referrer">
+${head}
+<title>${escaped(title)}</title>
+<link rel="icon" href="data:image/svg+xml,${encodeURIComponent(MARK)}">
+</head>
+<body>
+<div id="page">
+<header class="top">${MARK}<h1 dir="auto">${escaped(title)}</h1></header>
+</div>
+${body}
+</body>
+</html>
+`;
+}
+
+/** The files that the server sends; its headers have the policy. */
+export async function servedPage(title: string): Promise<PageFiles> {
+  const { script, style } = await built();
+  const head = '<link rel="stylesheet" href="explorer.css">';
+  const body = '<script src="explorer.js"></script>';
+  return {
+    '': { type: 'text/html', text: html(head, body, title) },
+    'explorer.js': { type: 'text/javascript', text: script },
+    'explorer.css': { type: 'text/css', text: style },
+  };
+}
+
+/**
+ * The page in one file, with what it shows as JSON in its own element. It loads nothing; its
+ * policy allows the script and the style by their digests.
+ */
+export async function singlePage(held: Held): Promise<string> {
+  const { script, style } = await built();
+  // Without any < the data cannot end its element, nor begin a comment or a script.
+  const data = JSON.stringify(held, jsonOf).replaceAll('<', '\\u003c');
+  const code = script.replaceAll('</script', '<\\/script');
+  const policy =
+    `default-src 'none'; script-src ${digest(code)}; style-src ${digest(style)}; ` +
+    "img-src data:; base-uri 'none'; form-action 'none'";
+  const head = `<meta http-equiv="Content-Security-Policy" content="${policy}">
+<style>${style}</style>`;
+  const body = `<script type="application/json" id="held">${data}</script>
+<script>${code}</script>`;
+  return html(head, body, held.about.title);
+}
+
+/** A text's SHA-256 as a source of a Content-Security-Policy. */
+const digest = (text: string) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
+
+/** A text as the content of an HTML element; not for attributes, since quotes stay. */
+function escaped(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }
