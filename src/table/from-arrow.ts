@@ -4,7 +4,6 @@
  */
 
 import { RecordBatch } from 'apache-arrow';
-import { concatenated } from '../base/arrays';
 import {
   checkIds,
   checkNames,
@@ -17,6 +16,7 @@ import {
 import { type BitOrder, Codes } from '../codes/codes';
 import { type ArrowSource, asArrow, openArrow } from './arrow/source';
 import { codesOf } from './columns/codes';
+import type { ColumnInfo } from './columns/types';
 import { RowBatch } from './row-batch';
 import { codeOptions, openSealed } from './sealed/seal';
 import { batchRanges, type ColumnSchema, writeTable } from './sealed/sealed-table';
@@ -41,8 +41,31 @@ export interface RowsFromArrowOptions {
 export function rowsFromArrow(source: ArrowSource, options?: RowsFromArrowOptions): RowBatch {
   const { columns, file } = checkOptions(options, { columns: checkNames, file: checkText });
   const { batches } = opened(source, file);
-  for (const name of columns ?? []) batches[0].column(name); // throws where there is none
-  const own = columns ? batches.map((batch) => batch.only(columns)) : batches;
+  return joined(batches, columns, file);
+}
+
+/** The batches of a source, one without rows where there is none; and the header of our files. */
+function opened(source: ArrowSource, file: string | undefined) {
+  const arrow = openArrow(source, file);
+  const header = asArrow(file, () => openSealed(arrow));
+  const all = arrow.batches.length > 0 ? arrow.batches : [new RecordBatch(arrow.schema, undefined)];
+  let firstRow = 0;
+  const batches = all.map((one) => {
+    const batch = RowBatch.fromArrow(one, { firstRow, ...(file !== undefined && { file }) });
+    firstRow += batch.count;
+    return batch;
+  });
+  return { header, batches };
+}
+
+/** These columns of all batches, or all; lists with 32-bit offsets have at most 2^31 - 1 values. */
+function joined(
+  batches: readonly RowBatch[],
+  names: readonly string[] | undefined,
+  file: string | undefined,
+): RowBatch {
+  for (const name of names ?? []) batches[0].column(name); // throws where there is none
+  const own = names ? batches.map((batch) => batch.only(names)) : batches;
   return asArrow(file, () => RowBatch.join(own));
 }
 
@@ -86,35 +109,15 @@ export function codesFromArrow<I extends Ids | null = Ids | null>(
     ...{ column: checkText, id: checkText, file: checkText },
     ...{ bits: { min: 1, max: MAX_BITS }, bitOrder: ['lsb', 'msb'] },
   });
-  const { column = 'code', id, file } = given;
+  const { column = 'code', file } = given;
   const { header, batches } = opened(source, file);
+  // By batches, so that the codes are in memory once.
   const chunks = batches.map((batch) => batch.chunk(column, 'code', 'code'));
   const codes = asArrow(file, () => codesOf(chunks, column, codeOptions(given, header)));
-  return { codes, ids: idsOf(batches, id) as I };
-}
-
-/** The batches of a source, one without rows where there is none; and the header of our files. */
-function opened(source: ArrowSource, file: string | undefined) {
-  const arrow = openArrow(source, file);
-  const header = asArrow(file, () => openSealed(arrow));
-  const all = arrow.batches.length > 0 ? arrow.batches : [new RecordBatch(arrow.schema, undefined)];
-  let firstRow = 0;
-  const batches = all.map((one) => {
-    const batch = RowBatch.fromArrow(one, { firstRow, ...(file !== undefined && { file }) });
-    firstRow += batch.count;
-    return batch;
-  });
-  return { header, batches };
-}
-
-/** The ids by the name of their column, or of one called "id" that can be one; else null. */
-function idsOf(batches: readonly RowBatch[], name: string | undefined): Ids | null {
-  const [{ columns }] = batches;
-  const isUsual = columns.some((column) => column.name === 'id' && column.fits.includes('id'));
-  if (name === undefined && !isUsual) return null;
-  const parts = batches.map((batch) => batch.ids(name ?? 'id'));
-  if (parts.length === 1) return parts[0];
-  return Array.isArray(parts[0]) ? (parts.flat() as string[]) : concatenated(parts as Int32Array[]);
+  const isUsual = ({ name, fits }: ColumnInfo) => name === 'id' && fits.includes('id');
+  const id = given.id ?? batches[0].columns.find(isUsual)?.name;
+  const ids = id === undefined ? null : joined(batches, [id], file).ids(id);
+  return { codes, ids: ids as I };
 }
 
 /** What a file has besides the codes. */

@@ -48,9 +48,8 @@ const MAX_EXPANSION = 64;
 const FREE_BYTES = 1 << 22;
 
 /** Fails for rows that would take far more memory than the bytes of their column justify. */
-export function checkExpansion(chunks: readonly Chunk[], bytesPerRow: number): void {
-  const count = rowsOf(chunks);
-  const held = chunks.reduce((sum, { data }) => sum + data.byteLength, 0);
+export function checkExpansion({ data }: Chunk, bytesPerRow: number): void {
+  const { length: count, byteLength: held } = data;
   if (count * bytesPerRow <= Math.max(FREE_BYTES, MAX_EXPANSION * held)) return;
   throw new Error(`${count} rows of ${bytesPerRow} bytes cannot come from ${held}`);
 }
@@ -94,17 +93,13 @@ export function rangesOf(chunk: Chunk): Ranges {
   return { start: (row) => Number(offsets[row]), end: (row) => Number(offsets[row + 1]) };
 }
 
-/** Rows of all chunks. */
-export function rowsOf(chunks: readonly Chunk[]): number {
-  return chunks.reduce((sum, { data }) => sum + data.length, 0);
-}
-
 /** A validity bitmap over the rows of all chunks; null where no row is null. */
 export function validityOf(chunks: readonly Chunk[]): Uint8Array | null {
   if (chunks.every(({ data }) => data.nullCount === 0)) return null;
+  const count = chunks.reduce((sum, { data }) => sum + data.length, 0);
   let at = 0;
   let row = -1;
-  return bitmapOf(rowsOf(chunks), () => {
+  return bitmapOf(count, () => {
     for (row++; row >= chunks[at].data.length; row = 0) at++;
     return chunks[at].data.getValid(row);
   });

@@ -5,7 +5,7 @@
  */
 
 import { Type } from 'apache-arrow';
-import { isValid, padded } from '../../base/arrays';
+import { padded } from '../../base/arrays';
 import { checkBits } from '../../base/check';
 import {
   type BitOrder,
@@ -15,15 +15,7 @@ import {
   checkUnusedBits,
   reverseBits,
 } from '../../codes/codes';
-import {
-  type Chunk,
-  checkExpansion,
-  type Ranges,
-  rangesOf,
-  refuseNullItems,
-  rowsOf,
-  validityOf,
-} from './chunk';
+import { type Chunk, checkExpansion, rangesOf, refuseNullItems, validityOf } from './chunk';
 import { joinedData } from './pick';
 
 /** What is needed to read codes, and the column does not state. */
@@ -40,39 +32,70 @@ export interface ReadCodesOptions {
 export function codesOf(
   chunks: readonly Chunk[],
   name: string,
-  { bits: given, bitOrder = 'lsb', origin }: ReadCodesOptions,
+  { bits: wanted, bitOrder = 'lsb', origin }: ReadCodesOptions,
 ): Codes {
-  const held = chunks.map(heldOf);
-  const width = widthOf(held, name, given);
-  const bits = given ?? 8 * width;
-  if (bytesPerCode(bits) !== width) {
-    throw new Error(`column "${name}" has ${width} bytes a code, ${bits} bits need another width`);
+  const parts = chunks.map(heldOf);
+  const [{ isEven, areWords, rowBytes }] = parts;
+  const own = isEven ? rowBytes : firstWidth(parts);
+  const width = wanted === undefined ? own : bytesPerCode(wanted);
+  if (width === null) {
+    throw new Error(`column "${name}" has no code that shows its width, give "bits"`);
   }
-  checkBits(bits);
-  checkExpansion(chunks, width); // before memory is taken
+  const bits = checkBits(wanted ?? 8 * width);
+  // Words are whole integers, whose bytes after the code must be 0.
+  const heldBytes = areWords ? padded(width) : width;
+  if (isEven && own !== heldBytes) {
+    throw new Error(`column "${name}" has ${own} bytes a code, ${bits} bits need another width`);
+  }
+  for (const chunk of chunks) checkExpansion(chunk, width); // before memory is taken
+  const count = chunks.reduce((sum, { data }) => sum + data.length, 0);
   const validity = validityOf(chunks);
-  const codes = Codes.allocate(rowsOf(chunks), { bits, validity, ...(origin && { origin }) });
+  const codes = Codes.allocate(count, { bits, validity, ...(origin && { origin }) });
   let row = 0;
-  for (const chunk of held) {
-    copyChunk(chunk, codes, row);
-    const bytes = codes.bytes.subarray(row * width, (row + chunk.data.length) * width);
-    if (bitOrder === 'msb') reverseBits(bytes);
-    checkUnusedBits(bytes, bits, chunk.firstRow);
-    row += chunk.data.length;
+  for (const part of parts) {
+    const out = codes.bytes.subarray(row * width, (row + part.data.length) * width);
+    copyInto(out, part, { width, heldBytes });
+    if (bitOrder === 'msb') reverseBits(out);
+    checkUnusedBits(out, bits, part.firstRow);
+    row += part.data.length;
   }
   return codes;
 }
 
-/** The codes of a chunk: that of row r has the bytes `start(r)` to `end(r) - 1`. */
-interface HeldCodes extends Chunk, Ranges {
-  readonly bytes: Uint8Array;
-  /** True of words of 64 bits: little-endian ones are the bytes of a code in their order. */
-  readonly areWords: boolean;
-  /** True where all rows have as many bytes, null ones too. */
-  readonly areEven: boolean;
+/** Copies the codes of a chunk; null rows are zeros. Fails for a row of another width. */
+function copyInto(
+  out: Uint8Array,
+  { data, firstRow, bytes, start, end, isEven }: Held,
+  { width, heldBytes }: { readonly width: number; readonly heldBytes: number },
+): void {
+  const { length } = data;
+  if (isEven && heldBytes === width) {
+    out.set(bytes.subarray(0, length * width));
+    // Null rows of a file may have any bytes, so they are cleared.
+    for (let row = 0; data.nullCount > 0 && row < length; row++) {
+      if (!data.getValid(row)) out.fill(0, row * width, (row + 1) * width);
+    }
+    return;
+  }
+  for (let row = 0; row < length; row++) {
+    if (!data.getValid(row)) continue;
+    const [from, found] = [start(row), end(row) - start(row)];
+    const name = `row ${firstRow + row}`;
+    if (found !== heldBytes) {
+      throw new Error(`${name}: expected a code of ${heldBytes} bytes, got ${found}`);
+    }
+    for (let i = 0; i < width; i++) out[row * width + i] = bytes[from + i];
+    for (let i = width; i < heldBytes; i++) {
+      if (bytes[from + i] !== 0)
+        throw new Error(`${name}: its integers have more bits than a code`);
+    }
+  }
 }
 
-function heldOf({ data: given, firstRow }: Chunk): HeldCodes {
+type Held = ReturnType<typeof heldOf>;
+
+/** Where the bytes of each code are: that of row r has the bytes `start(r)` to `end(r) - 1`. */
+function heldOf({ data: given, firstRow }: Chunk) {
   const data = joinedData([given]); // views become bytes one after another
   const { typeId, stride, children, length } = data;
   const [child] = children;
@@ -92,58 +115,22 @@ function heldOf({ data: given, firstRow }: Chunk): HeldCodes {
     data,
     firstRow,
     bytes: new Uint8Array(buffer, byteOffset, byteLength),
-    start: (row) => size * start(row),
-    end: (row) => size * end(row),
+    start: (row: number) => size * start(row),
+    end: (row: number) => size * end(row),
+    /** True of words of 64 bits: little-endian ones are the bytes of a code in their order. */
     areWords: size === 8,
-    areEven: isPlain || typeId === Type.FixedSizeList,
+    /** True where all rows have as many bytes, null ones too. */
+    isEven: isPlain || typeId === Type.FixedSizeList,
+    rowBytes: size * stride,
   };
 }
 
-/** Bytes of a code: given by the type, by `bits`, or by the first code that is not null. */
-function widthOf(chunks: readonly HeldCodes[], name: string, bits: number | undefined): number {
-  const [{ data, areWords, areEven }] = chunks;
-  // An integer has room for 64 bits; `bits` may say that codes have fewer.
-  if (data.typeId === Type.Int) return bytesPerCode(bits ?? 64);
-  if (areEven && !areWords) return data.stride;
-  if (bits !== undefined) return bytesPerCode(bits);
-  for (const { data: own, start, end } of chunks) {
-    for (let row = 0; row < own.length; row++) if (own.getValid(row)) return end(row) - start(row);
-  }
-  throw new Error(`column "${name}" has no code that shows its width, give "bits"`);
-}
-
-/**
- * Copies the codes of a chunk to row `first` and those after it; null rows become zeros. Fails for
- * codes of another width.
- */
-function copyChunk(chunk: HeldCodes, codes: Codes, first: number): void {
-  const { data, firstRow, bytes, start, end, areWords, areEven } = chunk;
-  const width = codes.bytesPerCode;
-  // Words are whole integers, whose bytes after the code must be 0.
-  const held = areWords ? padded(width) : width;
-  let isDense = held === width;
-  const isRight = areEven && data.length > 0 && end(0) - start(0) === held;
-  for (let row = 0; !isRight && row < data.length; row++) {
-    const found = end(row) - start(row);
-    if (found === held) continue;
-    isDense = false;
-    if (!data.getValid(row)) continue;
-    throw new Error(`row ${firstRow + row}: expected a code of ${held} bytes, got ${found}`);
-  }
-  if (isDense && data.length > 0) {
-    // Null rows of a file may have any bytes, so they are cleared.
-    codes.bytes.set(bytes.subarray(start(0), end(data.length - 1)), first * width);
-    for (let row = first; codes.validity !== null && row < first + data.length; row++) {
-      if (!isValid(codes.validity, row)) codes.at(row).fill(0);
+/** Bytes of the first row that is not null; null where none is. */
+function firstWidth(parts: readonly Held[]): number | null {
+  for (const { data, start, end } of parts) {
+    for (let row = 0; row < data.length; row++) {
+      if (data.getValid(row)) return end(row) - start(row);
     }
-    return;
   }
-  for (let row = 0; row < data.length; row++) {
-    if (!data.getValid(row)) continue;
-    const code = bytes.subarray(start(row), end(row));
-    if (code.subarray(width).some((byte) => byte !== 0)) {
-      throw new Error(`row ${firstRow + row}: its integers have more bits than a code`);
-    }
-    codes.at(first + row).set(code.subarray(0, width));
-  }
+  return null;
 }

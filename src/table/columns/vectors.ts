@@ -45,7 +45,7 @@ export function denseOf(chunk: Chunk, dimensions?: number): DenseMatrix {
   }
   // Integers of up to 16 bits are exact in float32, wider ones need float64.
   const isWide = isWideNumber(child);
-  checkExpansion([chunk], width * (isWide ? 8 : 4)); // before memory is taken
+  checkExpansion(chunk, width * (isWide ? 8 : 4)); // before memory is taken
   const copy = isWide ? new Float64Array(count * width) : new Float32Array(count * width);
   if (isDense) copyNumbers(child, { from, count: count * width, row: firstRow }, copy, 0);
   for (let row = 0; !isDense && row < count; row++) {
