@@ -295,16 +295,13 @@ export const VERBS: readonly Verb[] = [
   {
     name: 'frequencies',
     summary: 'in how many texts each word is: a table for --frequencies',
-    usage: 'IN -o TABLE | --merge TABLE… -o TABLE',
+    usage: 'IN… -o TABLE',
     options: [
-      ...options({
-        '-o, --output TABLE': 'Write the table to this Arrow file',
-        '--merge': 'The inputs are tables of parts, or index folders that keep one: add them up',
-      }),
+      ...options({ '-o, --output TABLE': 'Write the table to this Arrow file' }),
       ...shared(`text tokens ${IN} force`),
     ],
     example: 'halfspace frequencies datasets/sample/docs.jsonl --text body -o table.arrow',
-    load: () => import('./verbs/frequencies'),
+    load: async () => ({ run: (await import('./verbs/fingerprint')).frequencies }),
   },
   {
     name: 'calibrate',

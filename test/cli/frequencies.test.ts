@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { frequenciesFromArrow, TextHasher } from '../../src/index';
@@ -11,24 +11,24 @@ const texts = Array.from({ length: 90 }, () =>
 );
 const lines = texts.map((body, id) => `${JSON.stringify({ id, body })}\n`);
 
-it('tables of parts, of a file and of a stream, add up to that of the whole', {
+it('the table of several files is that of all texts, and so is that of a stream', {
   tags: 'thorough',
 }, async () => {
   const cwd = await ownFolder();
   writeFileSync(join(cwd, 'all.jsonl'), lines.join(''));
-  writeFileSync(join(cwd, 'part.jsonl'), lines.slice(0, 50).join(''));
+  writeFileSync(join(cwd, 'a.jsonl'), lines.slice(0, 50).join(''));
+  writeFileSync(join(cwd, 'b.jsonl'), lines.slice(50).join(''));
   const text = ['--text', 'body', '-q'];
-  const outcomes = [
-    await run(['frequencies', 'part.jsonl', '-o', 'a.arrow', ...text], { cwd }),
-    await run(['frequencies', '-', '--from', 'jsonl', '-o', 'b.arrow', ...text], {
-      cwd,
-      input: lines.slice(50).join(''),
-    }),
-    await run(['frequencies', 'a.arrow', 'b.arrow', '--merge', '-o', 'sum.arrow'], { cwd }),
-  ];
-  expect(outcomes.map(({ code }) => code)).toEqual([0, 0, 0]);
-  expect(outcomes[2].stderr).toBe('60 words of 90 texts in sum.arrow\n');
-  const table = frequenciesFromArrow(readFileSync(join(cwd, 'sum.arrow')));
+  const parts = await run(
+    ['frequencies', 'a.jsonl', 'b.jsonl', '-o', 'sum.arrow', ...text.slice(0, 2)],
+    { cwd },
+  );
+  expect([parts.code, parts.stderr]).toEqual([0, '60 words of 90 texts in sum.arrow\n']);
+  const words = ['frequencies', '-', '--from', 'jsonl', '-o', 'stream.arrow', ...text];
+  expect((await run(words, { cwd, input: lines.join('') })).code).toBe(0);
+  const [sum, stream] = ['sum.arrow', 'stream.arrow'].map((name) => readFileSync(join(cwd, name)));
+  expect(stream).toEqual(sum);
+  const table = frequenciesFromArrow(sum);
   const whole = new TextHasher().fit(texts);
   expect([table.documents, table.entries()]).toEqual([90, whole.entries()]);
   const codesBy = async (...options: string[]) => {
@@ -40,31 +40,21 @@ it('tables of parts, of a file and of a stream, add up to that of the whole', {
   expect(codes).not.toEqual(await codesBy());
 });
 
-it('a table of other tokens, a file that is there and a missing name are refused', {
+it('a file given twice, a file that is there and a missing name are refused', {
   tags: 'thorough',
 }, async () => {
   const cwd = await ownFolder();
   writeFileSync(join(cwd, 'all.jsonl'), lines.join(''));
-  const make = (name: string, ...options: string[]) =>
-    run(['frequencies', 'all.jsonl', '-o', name, '--text', 'body', ...options], { cwd });
-  expect((await make('words.arrow')).code).toBe(0);
-  expect((await make('pairs.arrow', '--tokens', 'shingles:2')).code).toBe(0);
-  const before = readFileSync(join(cwd, 'words.arrow'));
-  const merge = ['frequencies', '--merge', 'words.arrow', 'pairs.arrow'];
+  writeFileSync(join(cwd, 'words.arrow'), 'old');
+  const text = ['--text', 'body'];
   for (const [words, code, message] of [
-    [
-      [...merge, '-o', 'sum.arrow'],
-      1,
-      "pairs.arrow has tokens 'shingles(2, words)', words.arrow has 'words'",
-    ],
-    [[...merge, '-o', 'words.arrow', '--force'], 1, 'words.arrow'],
-    [['frequencies', 'all.jsonl', '-o', 'words.arrow', '--text', 'body'], 1, 'exists'],
-    [['frequencies', 'all.jsonl', '--text', 'body'], 2, '-o table.arrow'],
-    [['frequencies', '--merge', '-o', 'sum.arrow'], 2, '--merge takes tables'],
-    [['frequencies', '--merge', 'all.jsonl', '-o', 'sum.arrow'], 3, 'all.jsonl'],
+    [['all.jsonl', './all.jsonl', '-o', 'sum.arrow'], 3, 'the same file as all.jsonl, given twice'],
+    [['all.jsonl', '-o', 'words.arrow'], 1, 'exists'],
+    [['all.jsonl'], 2, '-o table.arrow'],
+    [['-o', 'sum.arrow'], 2, 'an input is missing'],
   ] as const) {
-    const outcome = await run([...words], { cwd });
+    const outcome = await run(['frequencies', ...words, ...text], { cwd });
     expect([outcome.code, outcome.stderr]).toEqual([code, expect.stringContaining(message)]);
   }
-  expect(readFileSync(join(cwd, 'words.arrow'))).toEqual(before);
+  expect(readdirSync(cwd).sort()).toEqual(['all.jsonl', 'words.arrow']);
 });

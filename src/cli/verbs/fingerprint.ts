@@ -1,15 +1,17 @@
 /**
  * `halfspace fingerprint`: vectors, sparse rows or texts to codes, a batch at a time; the other
- * columns are carried along.
+ * columns are carried along. `halfspace frequencies`: in how many texts each word is, as a table by
+ * which `fingerprint --frequencies` weighs words.
  */
 
-import type { RowWriter } from '../../node';
+import { frequenciesToArrow, type RowWriter } from '../../node';
 import { freeNames } from '../../table/row-batch';
 import type { Call } from '../call';
 import { openInputRows } from '../input/input-rows';
-import { namedColumns } from '../input/open-input';
+import { chooseSource, namedColumns, openInput } from '../input/open-input';
+import { countFrequencies } from '../input/texts';
 import { counted } from '../output/figures';
-import { openOutput } from '../output/rows';
+import { openBytes, openOutput } from '../output/rows';
 
 /** Streams: memory does not grow with the rows. */
 export async function run(call: Call): Promise<0 | 1> {
@@ -35,5 +37,19 @@ export async function run(call: Call): Promise<0 | 1> {
   await out.close();
   source.sayNulls();
   call.say(`${counted(out.rowCount, 'code')}${width}`);
+  return 0;
+}
+
+/** Counts the texts of all inputs. Memory grows with the distinct words, not with the texts. */
+export async function frequencies(call: Call): Promise<0> {
+  const path = call.text('output') ?? call.misuse('an output is missing: -o table.arrow');
+  const input = call.args.length > 1 ? call.args : call.onlyInput();
+  const output = await openBytes(call, path, [input].flat());
+  const reader = await openInput(call, input);
+  const [column] = chooseSource(call, reader, ['text']).columns;
+  const table = await countFrequencies(call, reader, column);
+  await output.write([frequenciesToArrow(table)]);
+  await output.close();
+  call.say(`${counted(table.size, 'word')} of ${counted(table.documents, 'text')} in ${path}`);
   return 0;
 }
