@@ -29,11 +29,10 @@ import {
   isTabbed,
   MAGIC_BYTES,
   OF_LINES,
-  OpenRows,
   type ReadOptions,
   ROW_FORMATS,
   type RowFormat,
-  type RowReader,
+  RowReader,
   Skips,
 } from './row-reader';
 import { openShards, shardsOf } from './shards';
@@ -126,7 +125,7 @@ export async function openRecords(
   source: string | readonly string[] | AsyncIterable<Uint8Array>,
   given: OpenRowsOptions,
   inner: Inner = {},
-): Promise<OpenRows> {
+): Promise<RowReader> {
   checkSource('source', source);
   const read = readOptions(given);
   const isPath = typeof source === 'string';
@@ -149,7 +148,7 @@ async function openOne(
   source: string | AsyncIterable<Uint8Array>,
   given: OpenRowsOptions,
   inner: Inner,
-): Promise<OpenRows> {
+): Promise<RowReader> {
   const read = { ...readOptions(given), ...inner };
   const packed =
     typeof source === 'string'
@@ -165,7 +164,7 @@ async function openOne(
       throw wrongValue('expectEnd', 'a format with a mark of its end', format);
     }
     const rows = await READERS[format](bytes, { ...read, isTabbed: isTabbed(bytes.name) });
-    return new OpenRows(rows, format, bytes, read);
+    return new RowReader(rows, format, bytes, read);
   } catch (error) {
     await packed.close();
     throw error;
@@ -177,12 +176,12 @@ async function openFolder(
   folder: string,
   format: RowFormat | undefined,
   read: ReadOptions,
-): Promise<OpenRows> {
+): Promise<RowReader> {
   if (format !== undefined && format !== 'text') {
     throw new FormatError(`a folder, not a file of format ${format}`, folder);
   }
   const rows = await folderRows(folder, read);
-  return new OpenRows(rows, 'text', ByteSource.folder(folder), read);
+  return new RowReader(rows, 'text', ByteSource.folder(folder), read);
 }
 
 /** The options with their defaults. */

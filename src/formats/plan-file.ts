@@ -38,7 +38,6 @@ import {
   type ColumnType,
   formatOfPath,
   OF_LINES,
-  type OpenRows,
   ROW_FORMATS,
   type RowFormat,
   type RowReader,
@@ -273,7 +272,7 @@ async function eachBatch(
 async function copyRows(
   plan: DedupPlan,
   source: string | readonly string[],
-  reader: OpenRows,
+  reader: RowReader,
   given: CheckedOptions,
   writer: RowWriter,
 ): Promise<void> {

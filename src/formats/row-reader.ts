@@ -18,27 +18,6 @@ export interface SkippedLine {
   readonly reason: string;
 }
 
-/** Batches of rows, to be read once; `for await` closes the source at its end. */
-export interface RowReader extends AsyncIterable<RowBatch> {
-  /** Path, or what the stream is called. */
-  readonly file: string;
-  readonly format: RowFormat;
-  readonly columns: readonly ColumnInfo[];
-  /** The model that made the vectors, as Arrow files of `halfspace embed` keep it; else null. */
-  readonly model: TextModel | null;
-  /** Rows, where the format says so before they are read. */
-  readonly rowCount: number | null;
-  /** Bytes of the file, where that is known, and how many of them were read. */
-  readonly byteCount: number | null;
-  readonly bytesRead: number;
-  /** Lines that could not be read, and the first ten of them. */
-  readonly skipped: number;
-  readonly skippedLines: readonly SkippedLine[];
-  /** For several files the one that a row is in, once it was read; undefined of one file. */
-  shardAt(row: number): string | undefined;
-  close(): Promise<void>;
-}
-
 /** Counts lines that cannot be read, or throws at the first, by `onError`. */
 export class Skips {
   count = 0;
@@ -119,18 +98,22 @@ export function lineError(line: number, message: string, file: string): FormatEr
   return new FormatError(`line ${line}: ${message}`, file);
 }
 
-/** The reader of any format, which reads once and then closes its source. */
-export class OpenRows implements RowReader {
+/** Batches of rows, to be read once; `for await` closes the source at its end. */
+export class RowReader implements AsyncIterable<RowBatch> {
+  /** Path, or what the stream is called. */
   readonly file: string;
   readonly columns: readonly ColumnInfo[];
+  /** Rows, where the format says so before they are read. */
   readonly rowCount: number | null;
+  /** Bytes of the file, where that is known. */
   readonly byteCount: number | null;
-  /** The JSON header of Arrow files of this library. */
+  /** The JSON header of Arrow files of this library. @internal */
   readonly header: string | undefined;
   readonly #shards: FormatRows['shards'];
   /** Null once they were read: what they hold is free. */
   #read: FormatRows['read'] | null;
 
+  /** @internal */
   constructor(
     rows: FormatRows,
     readonly format: RowFormat,
@@ -146,23 +129,28 @@ export class OpenRows implements RowReader {
     this.#read = rows.read;
   }
 
+  /** The model that made the vectors, as Arrow files of `halfspace embed` keep it; else null. */
   get model(): TextModel | null {
     const { model } = JSON.parse(this.header ?? '{}') as { model?: TextModel };
     return model === undefined ? null : asFormatError(this.file, () => checkTextModel(model));
   }
 
+  /** Bytes of the file that were read. */
   get bytesRead(): number {
     return this.source.bytesRead;
   }
 
+  /** For several files the one that a row is in, once it was read; undefined of one file. */
   shardAt(row: number): string | undefined {
     return this.#shards?.filter(({ firstRow }) => firstRow <= row).at(-1)?.file;
   }
 
+  /** Lines that could not be read. */
   get skipped(): number {
     return this.options.skips.count;
   }
 
+  /** The first ten of them. */
   get skippedLines(): readonly SkippedLine[] {
     return this.options.skips.lines;
   }
@@ -171,7 +159,10 @@ export class OpenRows implements RowReader {
     return iterated((send) => this.read(send));
   }
 
-  /** Sends all batches, cut to `batchRows`; closes the source however that ends. */
+  /**
+   * Sends all batches, cut to `batchRows`; closes the source however that ends.
+   * @internal
+   */
   async read(send: SendBatch): Promise<void> {
     const read = this.#read;
     if (!read) throw new Error(`${this.file}: its rows were read already, open it again`);

@@ -11,7 +11,7 @@ import { join, relative, sep } from 'node:path';
 import { FormatError } from '../base/check';
 import type { RowBatch } from '../table/row-batch';
 import { ByteSource } from './byte-source';
-import { type FormatRows, formatOfPath, OpenRows, type ReadOptions } from './row-reader';
+import { type FormatRows, formatOfPath, type ReadOptions, RowReader } from './row-reader';
 import { isAddress } from './web-source';
 
 /**
@@ -113,8 +113,8 @@ export async function openShards(
   files: readonly string[],
   name: string,
   options: ReadOptions,
-  open: (file: string, firstRow: number) => Promise<OpenRows>,
-): Promise<OpenRows> {
+  open: (file: string, firstRow: number) => Promise<RowReader>,
+): Promise<RowReader> {
   if (files.length === 0) throw new FormatError('no shard', name);
   const { skips } = options;
   const first = await open(files[0], 0);
@@ -149,10 +149,10 @@ export async function openShards(
   const source = ByteSource.folder(name, () => first.close());
   const { columns, header, format } = first;
   const rows = { columns, shards, read, ...(header !== undefined && { header }) };
-  return new OpenRows(rows, format, source, options);
+  return new RowReader(rows, format, source, options);
 }
 
-function sortedNames({ columns }: OpenRows): string {
+function sortedNames({ columns }: RowReader): string {
   return JSON.stringify(columns.map(({ name }) => name).sort());
 }
 
