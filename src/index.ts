@@ -87,7 +87,7 @@ export {
 } from './store/directory';
 export { type OpenStoredOptions, type OpenUrlOptions, openIndexUrl } from './store/open';
 export type { StoredFigures, StoredIndex } from './store/stored-index';
-export type { ArrowSource } from './table/arrow/source';
+export type { ArrowSource } from './table/arrow/batches';
 export type { Column, ColumnData } from './table/columns/make';
 export type { ColumnInfo, Fit, NumberArray } from './table/columns/types';
 export {

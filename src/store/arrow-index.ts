@@ -13,7 +13,7 @@ import { Rows } from '../index/rows';
 import { merged, Tail } from '../index/segment';
 import { coreOf, SimHashIndex } from '../index/simhash-index';
 import type { RowVectors, VectorStorage } from '../index/vectors/row-vectors';
-import { type ArrowSource, asArrow } from '../table/arrow/source';
+import { type ArrowSource, asArrow } from '../table/arrow/batches';
 import {
   indexToArrow as bytesOf,
   type IndexRows,

@@ -11,8 +11,8 @@ import { bytesPerCode, checkUnusedBits } from '../codes/codes';
 import type { Id } from '../index/ids';
 import { BLOCK_ROWS, bytesOfRow, newResiduals, type Residuals } from '../kernels/residuals';
 import { checksum } from '../kernels/xxhash';
+import { asArrow } from '../table/arrow/batches';
 import type { Span } from '../table/arrow/messages';
-import { asArrow } from '../table/arrow/source';
 import { SPARSE_COLUMNS, type SparseColumns, sparseRows } from '../table/sealed/index-rows';
 import {
   type BlockIds,

@@ -8,7 +8,7 @@ import { Space } from '../index/space';
 import { checkedTree } from '../k-means/centroid-tree';
 import { allocateIntegers } from '../k-means/k-means';
 import { integerWidth } from '../kernels/products';
-import { asArrow } from '../table/arrow/source';
+import { asArrow } from '../table/arrow/batches';
 import {
   type ColumnSchema,
   openTable,

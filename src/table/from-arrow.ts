@@ -14,7 +14,7 @@ import {
   wrongType,
 } from '../base/check';
 import { type BitOrder, Codes } from '../codes/codes';
-import { type ArrowSource, asArrow, openArrow } from './arrow/source';
+import { type ArrowSource, asArrow, openArrow } from './arrow/batches';
 import { codesOf } from './columns/codes';
 import type { ColumnInfo } from './columns/types';
 import { RowBatch } from './row-batch';

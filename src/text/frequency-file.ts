@@ -4,7 +4,7 @@
  */
 
 import { checkInteger, checkOptions, checkText, wrongType } from '../base/check';
-import { type ArrowSource, asArrow } from '../table/arrow/source';
+import { type ArrowSource, asArrow } from '../table/arrow/batches';
 import {
   batchRanges,
   type ColumnSchema,

@@ -180,12 +180,13 @@ describe('search with a filter', () => {
     expect(await of("category = 'plant' and category = 'food'")).toEqual([]);
   });
 
-  it.each([
+  it.each<[string, number, string, ...string[]]>([
     ['kind = 1', 2, 'no column "kind", there are category'],
     ['category ~ 1', 2, '--filter expected one of = != < <= > >= in like between is, got "~"'],
-  ])('%s is refused', async (filter, expected, message) => {
+    ["id = 'whale'", 2, '--memory leaves the ids in their files', '--memory', '64M'],
+  ])('%s is refused', async (filter, expected, message, ...more) => {
     const { code, stderr } = await run(
-      ['search', 'nouns.hs', '--row-id', 'dolphin', '--filter', filter],
+      ['search', 'nouns.hs', '--row-id', 'dolphin', '--filter', filter, ...more],
       { cwd },
     );
     expect(code).toBe(expected);

@@ -9,7 +9,7 @@ import type { Data } from 'apache-arrow';
 import { ByteSource, unpackedZstd } from '../../src/formats/byte-source';
 import * as api from '../../src/node';
 import { parseManifest } from '../../src/store/manifest';
-import { openArrow } from '../../src/table/arrow/source';
+import { openArrow } from '../../src/table/arrow/batches';
 import type { Column } from '../../src/table/columns/make';
 import { decodeLz4, decodeZstd } from '../../src/table/compression';
 import { fileChecksum, KEY } from '../../src/table/sealed/seal';

@@ -13,7 +13,7 @@ import { checksum } from '../../src/kernels/xxhash';
 import * as api from '../../src/node';
 import { COPIES, HASHES, ROWS } from '../../src/store/blocks';
 import { type FolderFile, filesOf } from '../../src/store/manifest';
-import { openArrow } from '../../src/table/arrow/source';
+import { openArrow } from '../../src/table/arrow/batches';
 import { fileChecksum, KEY } from '../../src/table/sealed/seal';
 import { Draws } from '../reference/random';
 import { bodiesOf } from '../store/files';

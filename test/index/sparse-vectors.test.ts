@@ -15,7 +15,7 @@ import {
 import { describe, expect, it } from 'vitest';
 import type { VectorColumns } from '../../src/index/vectors/row-vectors';
 import { SparseVectors } from '../../src/index/vectors/sparse-vectors';
-import { openArrow } from '../../src/table/arrow/source';
+import { openArrow } from '../../src/table/arrow/batches';
 import {
   SPARSE_COLUMNS,
   type SparseColumns,

@@ -17,8 +17,12 @@ import { describe, expect, it, vi } from 'vitest';
 import { FormatError } from '../../src/base/check';
 import { iterated } from '../../src/base/long-work';
 import { Codes } from '../../src/codes/codes';
-import { type ByteFile, openArrowFile, openArrowStream } from '../../src/table/arrow/batches';
-import { openArrow } from '../../src/table/arrow/source';
+import {
+  type ByteFile,
+  openArrow,
+  openArrowFile,
+  openArrowStream,
+} from '../../src/table/arrow/batches';
 import { ArrowEncoder } from '../../src/table/arrow/writer';
 import { recordBatch } from '../../src/table/columns/make';
 import { codesToArrow } from '../../src/table/from-arrow';

@@ -43,7 +43,7 @@ import {
   countFrequencies,
   readFrequencies,
   type TextTerms,
-  textHashersOf,
+  textHasherOf,
   textSettingsOf,
 } from './texts';
 
@@ -95,7 +95,7 @@ interface Choice extends SourceColumns {
   /** Null where rows have no ids and go by their numbers. */
   readonly idColumn: string | null;
   /** Null where the source is no column of texts. */
-  readonly text: (TextTerms & { readonly hasherLike: (like: SimHasher) => TextHasher }) | null;
+  readonly text: TextTerms | null;
   /** Options of the codes, in place of those of the call. */
   readonly like: SimHasherOptions | null;
   readonly areSets: boolean;
@@ -132,14 +132,13 @@ export async function openInputRows(
   if (source.kind !== 'text') {
     return new InputRows(call, reader, { ...base, text: null, areSets: false });
   }
-  const { settings, frequencies } = like?.text ?? {
+  const text = like?.text ?? {
     settings: textSettingsOf(call),
     frequencies: await frequenciesOf(call, path, source.columns),
   };
-  const hasherLike = textHashersOf(call, { settings, frequencies });
+  textHasherOf(call, text); // a wrong --tokens is reported before rows are read
   const areSets = areTextsSets === true && !OF_VECTORS.some((name) => call.has(name));
-  const terms = { settings, frequencies, hasherLike };
-  return new InputRows(call, reader, { ...base, text: terms, areSets });
+  return new InputRows(call, reader, { ...base, text, areSets });
 }
 
 /** A copy of a model may lie elsewhere: the last part of its name, and its pooling. */
@@ -257,7 +256,7 @@ export class InputRows {
     const { text } = this.choice;
     if (text === null || this.#textHasher !== null) return this.#textHasher;
     const hasher = this.#hasherFor(NO_ROWS);
-    this.#textHasher = text.hasherLike(hasher);
+    this.#textHasher = textHasherOf(this.call, text, hasher);
     checkSameTexts(this.reader.file, hasher.origin, this.#textHasher.origin);
     return this.#textHasher;
   }

@@ -193,7 +193,11 @@ export function checkFilter(call: Call, folder: SavedIndex): void {
   const filter = call.text('filter');
   const { columns } = filter === undefined ? { columns: [] } : parseFilter(filter);
   for (const name of columns) {
-    if (name !== 'id' || call.has('memory')) carriedName(call, folder, name);
+    const isIds = name === 'id' && !folder.columnInfo.some((column) => column.name === name);
+    if (!isIds) carriedName(call, folder, name);
+    else if (call.has('memory')) {
+      call.misuse('--memory leaves the ids in their files: a --filter by id goes without --memory');
+    }
   }
 }
 

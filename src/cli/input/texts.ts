@@ -37,28 +37,22 @@ export function textSettingsOf(call: Call): TextSettings {
   };
 }
 
-/**
- * Returns a function that makes hashers of texts, one for each hasher of vectors: with projection
- * 'minwise' a text becomes another vector, a set.
- */
-export function textHashersOf(
+/** A hasher of texts; `like` one of vectors: by 'minwise' a text becomes another vector, a set. */
+export function textHasherOf(
   call: Call,
   { settings, frequencies }: TextTerms,
-): (like?: SimHasher) => TextHasher {
-  const { tokens, counting } = settings;
-  const options = {
+  like?: SimHasher,
+): TextHasher {
+  const { tokens, counting, normalize } = settings;
+  return new TextHasher({
     tokens: tokensOf(call, tokens),
-    normalize: settings.normalize?.split(',') as TextHasherOptions['normalize'],
+    normalize: normalize?.split(',') as TextHasherOptions['normalize'],
     counting: counting as Counting | undefined,
     frequencies: frequencies ?? undefined,
-    empty: 'null' as const,
-  };
-  return (like) =>
-    new TextHasher({
-      ...options,
-      ...(like && { bits: like.bits, seed: like.seed }),
-      ...(like && { projection: like.projection as TextHasherOptions['projection'] }),
-    });
+    empty: 'null',
+    ...(like && { bits: like.bits, seed: like.seed }),
+    ...(like && { projection: like.projection as TextHasherOptions['projection'] }),
+  });
 }
 
 /** What splits texts, by the value of --tokens. */
@@ -80,7 +74,7 @@ export async function countFrequencies(
   column: string,
 ): Promise<FrequencyTable> {
   const terms = { settings: textSettingsOf(call), frequencies: null };
-  const hasher = textHashersOf(call, terms)();
+  const hasher = textHasherOf(call, terms);
   const table = hasher.fit([]);
   // Batch by batch, so that memory grows with the distinct words alone.
   for await (const batch of batchesOf(call, reader)) {

@@ -40,7 +40,7 @@ import {
   type SavedIndex,
   type SearchedIndex,
 } from '../input/saved-index';
-import { textHashersOf } from '../input/texts';
+import { textHasherOf } from '../input/texts';
 import { openOutput } from '../output/rows';
 
 interface Queries {
@@ -187,8 +187,7 @@ async function textQuery(
   if (terms === null) {
     call.fail(`${folder.path} was not made of texts: search by --row-id, or by a file of vectors`);
   }
-  const hasherLike = textHashersOf(call, terms);
-  const vectors = hasherLike(like).vectorsOf([text]);
+  const vectors = textHasherOf(call, terms, like).vectorsOf([text]);
   if (vectors.values.length === 0) call.fail(`--query has no words that count: ${text}`);
   return { names: [0], kind: 'row', vectors, self: null };
 }

@@ -1,17 +1,30 @@
 /**
- * Reads Arrow files and streams of any size, batch by batch: memory holds one batch and the
- * dictionaries. Each message passes the same checks as bytes in memory do (messages.ts), and is
- * decoded after the schema and the dictionaries before it; the checksums of our own files are
- * compared as batches pass.
+ * Arrow bytes or tables in, checked record batches out. Bytes are verified before the Arrow library
+ * parses them (messages.ts), and what it throws or leaves out becomes a FormatError. A table may
+ * come from another copy of the library, so nothing here asks `instanceof`.
+ *
+ * Files and streams of any size are read batch by batch: memory holds one batch and the
+ * dictionaries. Each message is decoded after the schema and the dictionaries before it; the
+ * checksums of our own files are compared as batches pass.
  */
 
-import { makeData, type RecordBatch, type Schema } from 'apache-arrow';
+import {
+  CompressionType,
+  compressionRegistry,
+  makeData,
+  type RecordBatch,
+  RecordBatchReader,
+  type Schema,
+  type Table,
+} from 'apache-arrow';
 import { concatenated } from '../../base/arrays';
+import { asFormatError, wrongType } from '../../base/check';
 import { checkBitmaps } from '../columns/chunk';
-import { recordBatch } from '../columns/make';
+import { quickSchema, recordBatch } from '../columns/make';
 import { type ColumnInfo, columnInfo } from '../columns/types';
+import { decodeLz4, decodeZstd } from '../compression';
 import { RowBatch } from '../row-batch';
-import { KEY, SealChecker } from '../sealed/seal';
+import { type ArrowBatches, KEY, SealChecker } from '../sealed/seal';
 import {
   BATCH_MESSAGE,
   type Columns,
@@ -34,8 +47,82 @@ import {
   SCHEMA_MESSAGE,
   type Span,
   TAIL_BYTES,
+  verifyArrow,
 } from './messages';
-import { asArrow, decoded } from './source';
+
+/** An Arrow IPC file or stream in memory, or a table of the apache-arrow package. */
+export type ArrowSource = Uint8Array | ArrayBuffer | Table;
+
+/**
+ * Opens a source; `file` names it in errors. Bytes are not copied, unless they begin off 8 bytes.
+ */
+export function openArrow(source: ArrowSource, file?: string): ArrowBatches {
+  if (source instanceof ArrayBuffer) return fromBytes(new Uint8Array(source), file);
+  if (source instanceof Uint8Array) return fromBytes(source, file);
+  const isTable = Array.isArray((source as Table)?.batches) && 'schema' in source;
+  if (!isTable) throw wrongType('source', 'Arrow bytes or an Arrow table', source);
+  return outline(source.schema, source.batches, false);
+}
+
+function fromBytes(bytes: Uint8Array, file: string | undefined): ArrowBatches {
+  // Typed arrays over the body need whole words; the writers align them to the start of the file.
+  const aligned = bytes.byteOffset % 8 === 0 ? bytes : new Uint8Array(bytes);
+  return asArrow(file, () => {
+    const { schema, batches } = decoded(aligned, verifyArrow(aligned));
+    return outline(schema, batches, true);
+  });
+}
+
+/**
+ * Decodes verified bytes: a whole file or stream, or the messages of a stream in parts. Throws
+ * unless the library finds exactly `batchCount` batches, since it stops without an error where it
+ * cannot read on.
+ */
+function decoded(bytes: Uint8Array | readonly Uint8Array[], batchCount: number) {
+  registerCodecs();
+  const reader = RecordBatchReader.from(bytes as Uint8Array).open();
+  const schema = quickSchema(reader.schema); // gone from the reader once it is at its end
+  const batches: RecordBatch[] = [];
+  if (batchCount > 0) for (const batch of reader) batches.push(batch);
+  if (batches.length === batchCount) return { schema, batches };
+  throw new Error(`${batchCount} batches expected, ${batches.length} could be read`);
+}
+
+function outline(schema: Schema, batches: readonly RecordBatch[], isWhole: boolean): ArrowBatches {
+  const count = batches.reduce((sum, batch) => sum + batch.numRows, 0);
+  return { schema, batches, count, isWhole };
+}
+
+/** Runs `read`; what it throws becomes a FormatError that names the file. */
+export const asArrow = <T>(file: string | undefined, read: () => T): T =>
+  asFormatError(file, read, 'cannot be read as Arrow');
+
+/**
+ * Registers decoders for LZ4 and ZSTD with the library, unless the program has registered its own.
+ */
+function registerCodecs(): void {
+  for (const [type, decode] of [
+    [CompressionType.LZ4_FRAME, decodeLz4],
+    [CompressionType.ZSTD, decodeZstd],
+  ] as const) {
+    if (compressionRegistry.get(type)?.decode) continue;
+    compressionRegistry.set(type, { decode: (frame) => decodeAsClaimed(frame, decode) });
+  }
+}
+
+/** Decodes a buffer and compares its length with the one before it, which the library does not. */
+function decodeAsClaimed(
+  frame: Uint8Array,
+  decode: (frame: Uint8Array, most: number) => Uint8Array,
+): Uint8Array {
+  const prefix = new DataView(frame.buffer, frame.byteOffset - 8, 8);
+  const claimed = Number(prefix.getBigInt64(0, true));
+  const bytes = decode(frame, claimed);
+  if (bytes.length !== claimed) {
+    throw new Error(`a buffer of ${bytes.length} bytes claims to be ${claimed}`);
+  }
+  return bytes;
+}
 
 /** A file of which any range can be read. */
 export interface ByteFile {

@@ -9,7 +9,7 @@ import { type DataType, type Field, Type } from 'apache-arrow';
 import { lowerBound } from '../../base/arrays';
 import { asFormatError, checkBits, FormatError, type Ids } from '../../base/check';
 import { bytesPerCode, checkUnusedBits } from '../../codes/codes';
-import { schemaOfFooter } from '../arrow/batches';
+import { type ArrowSource, asArrow, schemaOfFooter } from '../arrow/batches';
 import {
   type Block,
   batchAt,
@@ -18,7 +18,6 @@ import {
   type Span,
   TAIL_BYTES,
 } from '../arrow/messages';
-import { type ArrowSource, asArrow } from '../arrow/source';
 import { RowBatch } from '../row-batch';
 import { checkColumn, type Header, headerText } from './seal';
 import {

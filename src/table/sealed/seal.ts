@@ -11,7 +11,6 @@ import { bitAt, bitmapOf } from '../../base/arrays';
 import { FormatError } from '../../base/check';
 import type { BitOrder, CodeOrigin } from '../../codes/codes';
 import { checksum, checksumText } from '../../kernels/xxhash';
-import type { ArrowBatches } from '../arrow/source';
 import type { ReadCodesOptions } from '../columns/codes';
 import { recordBatch } from '../columns/make';
 
@@ -125,6 +124,16 @@ export function checkColumn(batch: RecordBatch, i: number, index: number): void 
   if (seal.columns?.[i] === columnChecksum(batch.data.children[i])) return;
   const field = batch.schema.fields[i];
   throw new Error(`damaged: column "${field.name}" of ${name} fails its checksum`);
+}
+
+/** The record batches of a source, and their schema. */
+export interface ArrowBatches {
+  readonly schema: Schema;
+  readonly batches: readonly RecordBatch[];
+  /** Rows of all batches. */
+  readonly count: number;
+  /** True of a file or a stream, false of a table: a table may be a part of what a file had. */
+  readonly isWhole: boolean;
 }
 
 /**

@@ -8,7 +8,7 @@ import { type Data, Field, List, makeData, type RecordBatch, Schema } from 'apac
 import { concatenated, padded } from '../../base/arrays';
 import { checkOneOf, type Ids } from '../../base/check';
 import { checksum } from '../../kernels/xxhash';
-import { type ArrowSource, asArrow, openArrow } from '../arrow/source';
+import { type ArrowSource, asArrow, openArrow } from '../arrow/batches';
 import { ArrowEncoder } from '../arrow/writer';
 import { type Chunk, checkBitmaps, rangesOf, validityOf } from '../columns/chunk';
 import { bytesData, type Column, idData, numberData, vectorData } from '../columns/make';
