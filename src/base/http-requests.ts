@@ -9,6 +9,7 @@
 
 import { concatenated } from './arrays';
 import { FormatError } from './check';
+import { whenAborted } from './long-work';
 
 /** Milliseconds without progress after which a request is given up. */
 export const TIMEOUT_MS = 30_000;
@@ -185,28 +186,18 @@ async function inTurn<T>(name: string, request: () => Promise<T>): Promise<T> {
   }
 }
 
-const aborts = new WeakMap<AbortSignal, Promise<never>>();
-
-/** Rejects as soon as the signal is aborted: one listener, however many wait for it. */
-function aborted(signal: AbortSignal): Promise<never> {
-  const known = aborts.get(signal);
-  if (known !== undefined) return known;
-  const made = new Promise<never>((_, reject) => {
-    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
-  });
-  made.catch(() => undefined); // no call may wait for it when it comes
-  aborts.set(signal, made);
-  return made;
-}
-
 /** Waits for some milliseconds; rejects as soon as the signal is aborted. */
 function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
-  signal.throwIfAborted();
-  let timer: ReturnType<typeof setTimeout>;
-  const end = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, milliseconds);
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => {
+      unwatch();
+      resolve();
+    }, milliseconds);
+    const unwatch = whenAborted(signal, () => {
+      clearTimeout(timer);
+      reject(signal.reason);
+    });
   });
-  return Promise.race([end, aborted(signal)]).finally(() => clearTimeout(timer));
 }
 
 /** Runs a request as long as it reports progress in time; else aborts `stop` with the error. */

@@ -312,7 +312,10 @@ export async function densityGraph(
   const reach = await reachOfLists(codes, minSamples, work);
   const nodes = await distinctOf(codes, null, reach, work.quiet());
   const { count } = nodes;
-  const weights = weightsOf(nodes);
+  const { starts } = nodes.left;
+  const weights = new Uint32Array(count).map((_, node) =>
+    starts === null ? 1 : starts[node + 1] - starts[node],
+  );
   const edges = new Edges();
   const near = { maxDistance: reach, range: () => [0, count] as const };
   const lists = new CodeLists(count, Math.min(count - 1, Math.max(minSamples, MIN_LISTED)));
@@ -326,13 +329,6 @@ export async function densityGraph(
   await lists.addTo(edges, work);
   const cores = await coresOf(codes.bits, weights, edges, minSamples, work);
   return { bits: codes.bits, nodes, weights, cores, edges };
-}
-
-/** For each distinct code the number of rows that have it. */
-function weightsOf({ distinctOfRow, count }: DistinctCodes): Uint32Array {
-  const weights = new Uint32Array(count).fill(distinctOfRow === null ? 1 : 0);
-  for (const distinct of distinctOfRow ?? []) if (distinct !== NONE) weights[distinct]++;
-  return weights;
 }
 
 /**

@@ -179,14 +179,6 @@ export interface Neighbors {
   readonly distances: Uint16Array;
 }
 
-/** Takes the hits of one query, in the order that each collector states. */
-interface Collector {
-  /** Only hits below this distance can still enter; it falls as nearer ones are found. */
-  readonly limit: number;
-  /** Takes one hit. */
-  take(row: number, distance: number): void;
-}
-
 /** Hits held beyond 2 * k, so that thinning, a pass over all of them, costs little for each. */
 const SPARE = 128;
 /** Hits that have memory at first. */
@@ -196,7 +188,7 @@ const FIRST_CAPACITY = 256;
  * Keeps the k nearest of the hits within `maxDistance`; all of them where k is `count` or more.
  * Each hit is of a row above all those taken before.
  */
-class Nearest implements Collector {
+class Nearest {
   readonly #k: number;
   readonly #maxHeld: number;
   /** An entry for each distance; scratch space of the counting sort. */
@@ -205,6 +197,7 @@ class Nearest implements Collector {
   #rows: Uint32Array;
   #distances: Uint16Array;
   #held = 0;
+  /** Only hits below this distance can still enter; it falls as nearer ones are found. */
   limit: number;
 
   /** `count` is the number of rows that are scanned. */

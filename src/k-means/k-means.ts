@@ -8,7 +8,7 @@
  * same points and seed give the same centroids on every machine.
  */
 
-import { ascending, toStarts } from '../base/arrays';
+import { ascending, byGroup } from '../base/arrays';
 import type { LongWork } from '../base/long-work';
 import { alea } from '../base/random';
 import { Highest } from '../base/top-k';
@@ -311,12 +311,10 @@ export class KMeans {
   /** Sums the integer points of each centroid. */
   #sumUp(integers: Int16Array, rows: Uint32Array, nearest: Uint32Array): void {
     const { dimensions } = this.#points;
-    for (const centroid of nearest) this.#sizes[centroid]++;
-    const ends = this.#sizes.slice();
-    const members = new Uint32Array(toStarts(ends));
-    for (let i = 0; i < rows.length; i++) members[ends[nearest[i]]++] = rows[i];
+    const { starts, members } = byGroup(nearest, this.count);
     for (let centroid = 0; centroid < this.count; centroid++) {
-      const own = members.subarray(ends[centroid] - this.#sizes[centroid], ends[centroid]);
+      const own = members.subarray(starts[centroid], starts[centroid + 1]).map((i) => rows[i]);
+      this.#sizes[centroid] = own.length;
       const sum = this.#sums.subarray(centroid * dimensions, (centroid + 1) * dimensions);
       productsKernel.addRows({ values: integers, width: this.#block.width }, own, sum);
     }

@@ -84,7 +84,13 @@ export async function measureRecall(
   if (!(index instanceof SimHashIndex)) throw wrongType('index', 'a SimHashIndex', index);
   const rows = liveRows(index);
   const { sample: count, seed } = given;
-  const drawn = given.queries === undefined ? sampleOf(index, rows, { count, seed }) : null;
+  const places = given.queries === undefined ? drawnNumbers(rows.length, count, seed) : null;
+  const drawn =
+    places &&
+    heldOf(
+      index,
+      places.map((at) => rows[at]),
+    );
   const self = drawn?.rows ?? null;
   const queries = drawn ? (drawn.vectors ?? drawn.codes) : askedOf(index, given.queries ?? []);
   if (drawn?.rows.length === 0) throw nothingToAsk();
@@ -97,7 +103,10 @@ export async function measureRecall(
   const truth = isByCosine
     ? await nearestByCosine(index, { queries, self, k }, work)
     : (await index.searchAll(queries, { method: 'scan', k: wanted, rank, signal })).map(
-        (exact, query) => truthOf(othersOf(exact.rows, self?.[query], k)),
+        (exact, query) => {
+          const others = othersOf(exact.rows, self?.[query], k);
+          return { rows: others, size: others.length };
+        },
       );
   const answers = await index.searchAll(queries, { ...search, k: wanted, rank, signal });
   await work.step(1, 1);
@@ -125,10 +134,6 @@ function nearestByCosine(
     return { query: queries.at(i) as Query, row: asked.self?.[i] ?? null };
   });
   return new MemoryEvaluable(core, core.rows).nearest(all, asked.k, work);
-}
-
-function truthOf(rows: Uint32Array): Truth {
-  return { rows, size: rows.length };
 }
 
 /** Checked options with defaults; the seed as 32 bits. */
@@ -207,22 +212,10 @@ export function liveRows(index: SimHashIndex): Uint32Array {
 
 /** Copies of what an index holds of some of its rows, all of which have codes. */
 interface IndexSample {
-  /** In the order in which they were asked for; ascending if they were drawn. */
   readonly rows: Uint32Array;
-  readonly ids: readonly Id[];
   readonly codes: Codes;
   /** Null if the index holds none. */
   readonly vectors: DenseMatrix | SparseMatrix | null;
-}
-
-/** Up to `count` of `rows`, drawn by `seed`; fewer if some of these have no code. */
-export function sampleOf(
-  index: SimHashIndex,
-  rows: Uint32Array,
-  { count, seed }: { count: number; seed: number },
-): IndexSample {
-  const drawn = drawnNumbers(rows.length, count, seed).map((at) => rows[at]);
-  return heldOf(index, drawn);
 }
 
 /** What the index holds of `rows`, which must not be removed; rows without a code are left out. */
@@ -237,7 +230,6 @@ export function heldOf(index: SimHashIndex, rows: ArrayLike<number>): IndexSampl
   const vectors = held.flatMap(({ vector }) => (vector === null ? [] : [vector]));
   return {
     rows: Uint32Array.from(held, ({ row }) => row),
-    ids: held.map(({ id }) => id),
     codes,
     vectors: vectors.length === 0 || vectors.length < held.length ? null : packVectors(vectors),
   };

@@ -4,7 +4,7 @@
  * of first rows. Rows of a second collection are numbered behind those of the first.
  */
 
-import { toStarts } from '../base/arrays';
+import { byGroup } from '../base/arrays';
 import { newSecret } from '../base/hash-tables';
 import type { LongWork } from '../base/long-work';
 import type { Codes } from '../codes/codes';
@@ -48,15 +48,9 @@ class DistinctRows {
     this.start = start;
     this.end = end;
     if (distinctOfRow === null) return;
-    this.starts = new Uint32Array(count + 1);
-    for (let row = start; row < end; row++) {
-      if (distinctOfRow[row] !== NONE) this.starts[distinctOfRow[row]]++;
-    }
-    this.rows = new Uint32Array(toStarts(this.starts));
-    const next = this.starts.slice();
-    for (let row = start; row < end; row++) {
-      if (distinctOfRow[row] !== NONE) this.rows[next[distinctOfRow[row]]++] = row;
-    }
+    const { starts, members } = byGroup(distinctOfRow.subarray(start, end), count);
+    this.starts = starts;
+    this.rows = start === 0 ? members : members.map((at) => start + at);
   }
 
   /** The first row of a distinct code in this collection, or NONE. */

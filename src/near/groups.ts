@@ -5,7 +5,7 @@
  * found. Of each group the first row in that order is kept (`orderBy`).
  */
 
-import { ascending, keyOfBytes, toStarts } from '../base/arrays';
+import { ascending, byGroup, keyOfBytes } from '../base/arrays';
 import { checkOneOf, checkSeed, wrongType, wrongValue } from '../base/check';
 import { LONG_CALL, type LongCall, type LongWork } from '../base/long-work';
 import { alea, mixed } from '../base/random';
@@ -86,29 +86,17 @@ export async function gather(
   work: LongWork,
 ): Promise<GatheredRows[]> {
   const heads = await headsOf(grouping, rows, order, near, work);
-  const { starts, members } = sortedByHead(order, heads);
+  const { starts, members } = byGroup(heads, order.length);
   const groups: GatheredRows[] = [];
   for (let i = 0; i < order.length; i++) {
     if (i % STEP_ROWS === STEP_ROWS - 1) await work.step();
     const [from, to] = [starts[heads[i]], starts[heads[i] + 1]];
-    if (to - from < 2 || members[from] !== order[i]) continue;
-    groups.push({ rows: members.slice(from, to).sort(), kept: order[i] });
+    if (to - from < 2 || members[from] !== i) continue;
+    const rows = members.slice(from, to);
+    for (let at = 0; at < rows.length; at++) rows[at] = order[rows[at]];
+    groups.push({ rows: rows.sort(), kept: order[i] });
   }
   return groups;
-}
-
-/** Rows by head, in order: those of head h are `members[starts[h]]` up to `starts[h + 1] - 1`. */
-function sortedByHead(
-  order: Uint32Array,
-  heads: Uint32Array,
-): { starts: Uint32Array; members: Uint32Array } {
-  const starts = new Uint32Array(order.length + 1);
-  for (let i = 0; i < heads.length; i++) starts[heads[i]]++;
-  toStarts(starts);
-  const next = starts.slice();
-  const members = new Uint32Array(order.length);
-  for (let i = 0; i < order.length; i++) members[next[heads[i]]++] = order[i];
-  return { starts, members };
 }
 
 /** For each position of `order` the position of the head of its group. */

@@ -5,7 +5,7 @@
  * window, for which the join runs again, begins where it ended.
  */
 
-import { grown } from '../base/arrays';
+import { grown, toStarts } from '../base/arrays';
 import type { LongWork } from '../base/long-work';
 import { HIT } from '../kernels/joins';
 import { type DistinctCodes, distinctAt, NONE } from './distinct-codes';
@@ -196,15 +196,12 @@ class Held {
   async sort(work: LongWork): Promise<void> {
     const starts = this.#starts.fill(0);
     for (let i = 0; i < this.#count; i++) starts[this.#firsts[i]]++;
-    let sum = 0;
-    for (let distinct = 0; distinct < starts.length; distinct++) {
-      sum += starts[distinct];
-      starts[distinct] = sum; // the end of each; entering pairs turns it into the start
-    }
+    toStarts(starts);
+    const next = starts.slice();
     const others = new Uint32Array(this.#others.length);
     const distances = new Uint16Array(this.#distances.length);
-    for (let i = this.#count - 1; i >= 0; i--) {
-      const at = --starts[this.#firsts[i]];
+    for (let i = 0; i < this.#count; i++) {
+      const at = next[this.#firsts[i]]++;
       others[at] = this.#others[i];
       distances[at] = this.#distances[i];
       if (i % STEP_HELD === 0) await work.step();

@@ -99,7 +99,7 @@ export async function eachPlanBatch(
 
 /** The rows of a plan that it lists, ascending. */
 export function listedRows({ count, listed }: DedupPlan): Uint32Array {
-  const all = Uint32Array.from({ length: count }, (_, row) => row);
+  const all = ascending(count);
   return listed === undefined ? all : all.filter((row) => listed[row] === 1);
 }
 

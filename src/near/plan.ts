@@ -131,17 +131,12 @@ export function planOfKept(source: RowSource): DedupPlan {
   return { ...keptAlone(codes.count, {}), checks: checksOf(codes) };
 }
 
-/** For each row of an index the checksum of its code; `NULL_CHECK` for a row without one. */
-export function checksOfRows(index: SimHashIndex): Uint32Array {
-  return checksOf(rowsOf('index', index).codes);
-}
-
 /**
  * The plan with an entry for each row of the index: rows beyond its last one are kept, as for rows
  * that the index had removed when it was made. Throws if the plan is of other rows.
  */
 export function planOfRows(plan: DedupPlan, index: SimHashIndex): DedupPlan {
-  const checks = checksOfRows(index);
+  const checks = checksOf(rowsOf('index', index).codes);
   const all = widened(plan, checks.length);
   checkPlan(all, checks);
   return all;

@@ -6,7 +6,7 @@
  * members of each, so lists of the rows with such a member bring them together. Members are hashed
  * to 32 bits here, and lists to fewer: collisions add candidates, and never remove one.
  */
-import { grown } from '../base/arrays';
+import { grown, toStarts } from '../base/arrays';
 import type { LongWork } from '../base/long-work';
 import { selectSmallest } from '../base/top-k';
 import type { SparseVectors } from '../index/vectors/sparse-vectors';
@@ -204,12 +204,8 @@ class RowLists {
   ): Promise<RowLists> {
     const ends = new Uint32Array(listCount);
     for (const list of lists) ends[list]++;
-    let sum = 0;
-    const next = ends.map((count) => {
-      sum += count;
-      return sum - count;
-    });
-    ends.set(next); // starts, which entering rows turns into ends
+    toStarts(ends); // entering rows turns starts into ends
+    const next = ends.slice();
     const made = new RowLists(lists.length, ends, next);
     for (let row = 0; row < sizes.length; row++) {
       for (let i = starts[row]; i < starts[row + 1]; i++) made.rows[ends[lists[i]]++] = row;

@@ -327,11 +327,8 @@ function focusMembers(): void {
   });
 }
 
-/**
- * Compares two texts word by word: which words both have, in their order, and which only one has.
- * Texts with very many changes are compared by sentences first, and changed sentences by their
- * words, so that time and memory stay small and what differs is still shown where it differs.
- */
+// Two texts are compared by sentences first, and changed sentences word by word, so that time and
+// memory stay small, and what differs is shown where it differs.
 
 /** A run of text that both texts have (0), or only the first (-1) or the second (1). */
 interface Piece {
@@ -352,46 +349,32 @@ const MAX_CHANGES = 1000;
 
 /**
  * The pieces of both texts in their order: those of sides 0 and -1 joined are `one`, those of 0 and
- * 1 are `other`.
+ * 1 are `other`. Sentences that only one text has, between common ones, are compared by their
+ * words.
  */
 export function differences(one: string, other: string): Piece[] {
-  return mergedPieces(compared(wordsOf(one), wordsOf(other), bySentences));
+  const pieces: Piece[] = [];
+  let [gone, added] = ['', ''];
+  for (const { side, text } of [...compared(sentencesOf(one), sentencesOf(other)), alone(0, '')]) {
+    if (side < 0) gone += text;
+    else if (side > 0) added += text;
+    else {
+      pieces.push(...compared(wordsOf(gone), wordsOf(added)), alone(0, text));
+      [gone, added] = ['', ''];
+    }
+  }
+  return mergedPieces(pieces);
 }
 
 const wordsOf = (text: string): readonly string[] => text.match(WORDS) ?? [];
 const sentencesOf = (text: string) => (text.match(SENTENCES) ?? []).filter((part) => part !== '');
 const alone = (side: Piece['side'], text: string): Piece => ({ side, text });
-/** Two texts of which nothing is known to be common. */
-const apart = (one: string, other: string) => [alone(-1, one), alone(1, other)];
 
 /**
- * Compares texts with many changes: sentences that only one text has, between common ones, by their
- * words.
+ * The pieces of two lists, one for each part; with too many changes nothing between equal ends is
+ * taken for common.
  */
-function bySentences(one: string, other: string): Piece[] {
-  const pieces: Piece[] = [];
-  let [gone, added] = ['', ''];
-  const sentences = compared(sentencesOf(one), sentencesOf(other), apart);
-  for (const { side, text } of [...sentences, alone(0, '')]) {
-    if (side < 0) gone += text;
-    else if (side > 0) added += text;
-    else {
-      pieces.push(...compared(wordsOf(gone), wordsOf(added), apart), alone(0, text));
-      [gone, added] = ['', ''];
-    }
-  }
-  return pieces;
-}
-
-/**
- * The pieces of two lists, one for each part; what lies between equal ends is compared by
- * `otherwise` where there are too many changes.
- */
-function compared(
-  a: readonly string[],
-  b: readonly string[],
-  otherwise: (one: string, other: string) => Piece[],
-): Piece[] {
+function compared(a: readonly string[], b: readonly string[]): Piece[] {
   let start = 0;
   while (start < Math.min(a.length, b.length) && a[start] === b[start]) start++;
   let [endA, endB] = [a.length, b.length];
@@ -402,7 +385,7 @@ function compared(
   const [left, right] = [a.slice(start, endA), b.slice(start, endB)];
   return [
     ...a.slice(0, start).map((text) => alone(0, text)),
-    ...(byChanges(left, right) ?? otherwise(left.join(''), right.join(''))),
+    ...(byChanges(left, right) ?? [alone(-1, left.join('')), alone(1, right.join(''))]),
     ...a.slice(endA).map((text) => alone(0, text)),
   ];
 }

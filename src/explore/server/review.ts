@@ -13,7 +13,7 @@ import type { SourceMarks } from '../../cli/output/plan';
 import { measureOf } from '../../codes/measure';
 import { readPlanLines, savePlan } from '../../formats/plan-file';
 import { measureDropped } from '../../near/dedup';
-import { checksOfRows, planOfRows } from '../../near/plan';
+import { planOfRows } from '../../near/plan';
 import { type Rows, rowsOf } from '../../near/rows';
 import { type DedupPlan, type Ids, openRows } from '../../node';
 import type {
@@ -63,7 +63,7 @@ export class Review {
    */
   async #read(): Promise<void> {
     const { index } = this.explored;
-    const read = await this.file.read(checksOfRows(index).length);
+    const read = await this.file.read(this.#held.codes.count);
     let plan: DedupPlan;
     try {
       plan = planOfRows(read, index);
