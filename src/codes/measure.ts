@@ -140,21 +140,22 @@ export function shareOf(cosine: number): number {
 }
 
 /**
- * Calls `take` with the probabilities of 0, 1, … `count` hits while it returns true. Each is
- * computed from the logarithm of the one before: the first ones may be below the range of float64
- * while later ones are not.
+ * Sums the probabilities of 0, 1, … `count` hits until that is enough. Each is computed from the
+ * logarithm of the one before: the first ones may be below the range of float64 while later ones
+ * are not.
  */
-function eachChance(
+function summed(
   count: number,
   share: number,
-  take: (hits: number, probability: number) => boolean,
-): void {
+  isEnough: (hits: number, sum: number) => boolean,
+): { hits: number; sum: number } {
   const isSure = share === 0 || share === 1;
   const odds = Math.log(share) - Math.log1p(-share);
   let log = count * Math.log1p(-share);
-  for (let hits = 0; hits <= count; hits++) {
-    const probability = isSure ? Number(hits === share * count) : Math.exp(log);
-    if (!take(hits, probability)) return;
+  let sum = 0;
+  for (let hits = 0; ; hits++) {
+    sum += isSure ? Number(hits === share * count) : Math.exp(log);
+    if (hits === count || isEnough(hits, sum)) return { hits, sum };
     log += Math.log((count - hits) / (hits + 1)) + odds;
   }
 }
@@ -273,14 +274,8 @@ export function catchingDistance(
   { least, bits, probability }: { least: number; bits: number; probability: number },
 ): number {
   checkNumber('probability', probability, 0, 1);
-  let sum = 0;
-  let found = bits;
-  eachChance(bits, measure.shareOf(least), (distance, chance) => {
-    sum += chance;
-    if (sum >= probability) found = distance;
-    return sum < probability;
-  });
-  return found;
+  const { hits } = summed(bits, measure.shareOf(least), (_, sum) => sum >= probability);
+  return hits;
 }
 
 /** Share of the pairs at a lowest similarity that the distance must catch. */
@@ -306,10 +301,6 @@ export function catchShare(
   { least, bits, maxDistance }: { least: number; bits: number; maxDistance: number },
 ): number {
   checkMaxDistance(maxDistance, checkBits(bits));
-  let sum = 0;
-  eachChance(bits, measure.shareOf(least), (distance, chance) => {
-    if (distance <= maxDistance) sum += chance;
-    return distance < maxDistance;
-  });
+  const { sum } = summed(bits, measure.shareOf(least), (distance) => distance === maxDistance);
   return Math.min(1, sum);
 }

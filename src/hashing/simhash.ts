@@ -112,7 +112,6 @@ export class SimHasher {
   readonly zero: 'error' | 'null';
   /** Bytes of a code: `bits / 8`, rounded up. */
   readonly bytesPerCode: number;
-  readonly #pattern: PatternFunction | undefined;
   readonly #rows: RowHasher;
 
   constructor(options?: SimHasherOptions) {
@@ -123,15 +122,12 @@ export class SimHasher {
     this.zero = given.zero;
     this.bytesPerCode = bytesPerCode(this.bits);
     this.dimensions = given.dimensions;
-    const { texts } = given;
-    if (given.pattern !== undefined) {
-      if (typeof given.pattern !== 'function') {
-        throw wrongType('pattern', 'a function', given.pattern);
-      }
-      if (options?.projection !== undefined) {
-        throw new TypeError('"pattern" takes the place of "projection", give one of them');
-      }
-      this.#pattern = given.pattern;
+    const { texts, pattern } = given;
+    if (pattern !== undefined && typeof pattern !== 'function') {
+      throw wrongType('pattern', 'a function', pattern);
+    }
+    if (pattern !== undefined && options?.projection !== undefined) {
+      throw new TypeError('"pattern" takes the place of "projection", give one of them');
     }
     if (this.projection === 'direct' && this.bits > 64) {
       throw wrongValue('bits', `at most 64 for projection 'direct'`, this.bits);
@@ -140,8 +136,7 @@ export class SimHasher {
       checkInteger('dimensions', given.dimensions, 1, MAX_HADAMARD_DIMENSIONS);
     }
     const { bits, seed, projection, dimensions, zero } = this;
-    const settings = { bits, seed, projection, dimensions, zero, texts };
-    this.#rows = new RowHasher({ ...settings, pattern: this.#pattern });
+    this.#rows = new RowHasher({ bits, seed, projection, dimensions, zero, texts, pattern });
   }
 
   /** Options that make an equal hasher. */
@@ -152,9 +147,8 @@ export class SimHasher {
 
   /** How codes are made, as files record it; undefined with `pattern`. */
   get origin(): CodeOrigin | undefined {
-    if (this.#pattern !== undefined) return undefined;
-    const { projection, seed, dimensions } = this;
-    const { texts } = this.#rows.settings;
+    const { projection, seed, dimensions, texts, pattern } = this.#rows.settings;
+    if (pattern !== undefined) return undefined;
     return {
       projection,
       seed: seed.toString(),

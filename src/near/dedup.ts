@@ -248,73 +248,50 @@ interface Growth extends Known {
   readonly request: GroupRequest;
 }
 
-/**
- * For each added row the group of the plan that it joins, and its nearest kept row; NONE for a row
- * that joins none.
- */
+/** For each added row the group of the plan that it joins; NONE for a row that joins none. */
 interface Joined {
   readonly groups: Uint32Array;
-  /** Set for stars alone: in other groups a row duplicates the first kept row of its group. */
+  /**
+   * Its nearest kept row. Set for stars alone: in other groups a row duplicates the first kept row
+   * of its group.
+   */
   readonly nearest: Uint32Array;
 }
 
-/** Which added rows join which known groups, by the rule of the grouping. */
-async function joinKnown(growth: Growth, work: LongWork): Promise<Joined> {
-  const { count } = growth.added.codes;
-  const joined = {
-    groups: new Uint32Array(count).fill(NONE),
-    nearest: new Uint32Array(count).fill(NONE),
-  };
-  if (growth.request.grouping === 'star') await joinStars(growth, joined, work);
-  else await joinComponents(growth, joined.groups, work);
-  return joined;
-}
-
-/** Calls `take` with each near pair of an added row and one of the plan's rows `among`. */
-async function nearKnown(
-  { rows, added, request }: Growth,
-  among: Uint32Array,
-  equal: 'all' | 'first',
-  take: (row: number, other: number, distance: number) => void,
+/**
+ * Which added rows join which known groups: in stars that of the kept row that is nearest, else the
+ * group with the lowest name to which a chain of near rows leads.
+ */
+async function joinKnown(
+  { plan, rows, added, order, request }: Growth,
   work: LongWork,
-): Promise<void> {
+): Promise<Joined> {
+  const { count } = added.codes;
+  const isOfStars = request.grouping === 'star';
+  const [groups, nearest] = [0, 1].map(() => new Uint32Array(count).fill(NONE));
+  const distances = new Float64Array(count).fill(Number.POSITIVE_INFINITY);
+  const present = presentRows(rows);
+  const among = isOfStars ? present.filter((row) => plan.kept[row] === 1) : present;
+  const take = ({ a, b, distances: found }: OrderedPairs) => {
+    for (let i = 0; i < a.length; i++) {
+      const [row, other] = [a[i], among[b[i]]];
+      if (!isOfStars) groups[row] = Math.min(groups[row], plan.groups[other]); // NONE is above all
+      // Rows ascend, so of equally near ones the first stays.
+      if (!isOfStars || found[i] >= distances[row]) continue;
+      distances[row] = found[i];
+      groups[row] = plan.groups[other];
+      nearest[row] = other;
+    }
+  };
+  const equal = isOfStars || isVerified(added, request.near) ? 'all' : 'first';
   const known = await reordered(rows, among, work);
-  const takeAll = ({ a, b, distances }: OrderedPairs) => {
-    for (let i = 0; i < a.length; i++) take(a[i], among[b[i]], distances[i]);
-  };
-  await eachPairs(added, known, { ...request.near, equal }, takeAll, work);
-}
-
-/** Each new row joins the group of the kept row that is nearest to it. */
-async function joinStars(
-  growth: Growth,
-  { groups, nearest }: Joined,
-  work: LongWork,
-): Promise<void> {
-  const { plan, rows } = growth;
-  const distances = new Float64Array(groups.length).fill(Number.POSITIVE_INFINITY);
-  const kept = presentRows(rows).filter((row) => plan.kept[row] === 1);
-  const take = (row: number, other: number, distance: number) => {
-    if (distance >= distances[row]) return; // of equally near rows, which ascend, the first stays
-    distances[row] = distance;
-    groups[row] = plan.groups[other];
-    nearest[row] = other;
-  };
-  await nearKnown(growth, kept, 'all', take, work);
-}
-
-/** Each new row joins the group with the lowest name to which a chain of near rows leads. */
-async function joinComponents(growth: Growth, groups: Uint32Array, work: LongWork): Promise<void> {
-  const { plan, rows, added, order, request } = growth;
-  const equal = isVerified(added, request.near) ? 'all' : 'first';
-  const take = (row: number, other: number) => {
-    groups[row] = Math.min(groups[row], plan.groups[other]); // NONE is above all
-  };
-  await nearKnown(growth, presentRows(rows), equal, take, work);
+  await eachPairs(added, known, { ...request.near, equal }, take, work);
+  if (isOfStars) return { groups, nearest };
   for (const chain of await gather(added, order, request, work)) {
     const least = chain.rows.reduce((name, row) => Math.min(name, groups[row]), NONE);
     for (const row of chain.rows) groups[row] = least;
   }
+  return { groups, nearest };
 }
 
 /** Enters the new rows that join known groups, in the order of rows. */

@@ -89,12 +89,7 @@ export function pairs(
   const theirs = isOne ? null : rowsOf('right', second as RowSource);
   const options = (third ?? second) as PairsOptions;
   const request = requestOf(ours, theirs, options);
-  const { onProgress, signal, threads } = options;
-  const call = {
-    ...(onProgress && { onProgress }),
-    ...(signal && { signal }),
-    ...(threads !== undefined && { threads }),
-  };
+  const call = { ...options };
   return {
     hasCosines: request.exact?.name === 'cosine',
     hasJaccards: request.exact?.name === 'jaccard',
