@@ -203,12 +203,7 @@ async function trainedSpace(
     await index.eachRun((rows) => sample.offer(rows, null), reading);
   }
   const points = sample.points();
-  const space = await trainSpace(
-    untrained,
-    points,
-    { partitions, seed: String(wanted.seed) },
-    training,
-  );
+  const space = await trainSpace(untrained, points, partitions, training);
   return { space, sample: points, held };
 }
 

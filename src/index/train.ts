@@ -182,12 +182,12 @@ export class TrainingSample {
 export async function trainSpace(
   untrained: Space,
   points: Int16Array,
-  { partitions, seed }: { readonly partitions: number; readonly seed: string },
+  partitions: number,
   work: LongWork,
 ): Promise<Space> {
   const { width, parts } = untrained;
   const count = Math.min(partitions, points.length / width);
-  const tree = await trainTree(points, width, { count, seed }, work);
+  const tree = await trainTree(points, width, count, work);
   const space = new Space({ ...parts, tree: tree.state });
   if (parts.kind === 'codes') return space;
   return new Space({ ...parts, nearness: nearnessOf(space, points), tree: tree.state });

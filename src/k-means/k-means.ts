@@ -4,13 +4,11 @@
  * points knows their source. An iteration assigns each row to the centroid of the largest cosine,
  * and moves each centroid to the direction of its rows' sum, which never lowers the mean cosine.
  * Integer products, exact for vectors rounded to 16 bits, choose the centroid; all else is float64.
- * `cluster` and the training of partitions run the same iteration. Draws are seeded, so that the
- * same points and seed give the same centroids on every machine.
+ * `cluster` and the training of partitions run the same iteration.
  */
 
 import { ascending, byGroup } from '../base/arrays';
 import type { LongWork } from '../base/long-work';
-import { alea } from '../base/random';
 import { Highest } from '../base/top-k';
 import { Arena } from '../kernels/memory';
 import { integerWidth, productsKernel, UNIT } from '../kernels/products';
@@ -358,19 +356,18 @@ export class KMeans {
 
   /**
    * Moves each centroid to the direction of its rows' sum. One that has no rows, or whose rows
-   * cancel out, stays or, with `rowForEmpty`, moves to the row that this returns.
+   * cancel out, stays.
    */
-  move(rowForEmpty?: (centroid: number) => number): void {
+  move(): void {
     const { dimensions } = this.#points;
     const { width } = this.#block;
     for (let centroid = 0; centroid < this.count; centroid++) {
       const at = centroid * dimensions;
       const sum = this.#sums.subarray(at, at + dimensions);
       const length = lengthOf(sum);
-      if (length > 0) {
-        for (let i = 0; i < dimensions; i++) this.centroids[at + i] = sum[i] / length;
-        roundInto(sum, length, this.rounded, centroid * width);
-      } else if (rowForEmpty !== undefined) this.#moveTo(centroid, rowForEmpty(centroid));
+      if (length === 0) continue;
+      for (let i = 0; i < dimensions; i++) this.centroids[at + i] = sum[i] / length;
+      roundInto(sum, length, this.rounded, centroid * width);
     }
   }
 
@@ -399,22 +396,15 @@ const SAMPLE_PER_GROUP = 256;
 const COARSE_ROUNDS = 5;
 const GROUP_ROUNDS = 4;
 
-/** Options of `trainTree`. */
-interface TreeTraining {
-  /** Centroids wanted; at most as many as there are vectors in the sample. */
-  count: number;
-  seed: string;
-}
-
 /**
- * Trains centroids on `sample`: vectors of `width` integers in random order, which are reordered in
- * place. A centroid without vectors moves to a random vector of its group. The centroids are
- * rounded so that 8 bits a value store them without loss (`roundToByteRows`).
+ * Trains `count` centroids, at most one a vector, on `sample`: vectors of `width` integers in
+ * random order, which are reordered in place. The centroids are rounded so that 8 bits a value
+ * store them without loss (`roundToByteRows`).
  */
 export async function trainTree(
   sample: Int16Array,
   width: number,
-  { count, seed }: TreeTraining,
+  count: number,
   work: LongWork,
 ): Promise<CentroidTree> {
   const points = integerPoints(sample, width);
@@ -434,7 +424,6 @@ export async function trainTree(
   // In proportion to the vectors of each group.
   const starts = groups.map((before) => Math.round((before / rows.length) * count));
   const centroids = allocateIntegers(count, width);
-  const random = alea(seed);
   const rounds = groupCount > 1 ? GROUP_ROUNDS : GROUP_ROUNDS + 1;
   for (let group = 0; group < groupCount; group++) {
     const own = integerPoints(
@@ -446,11 +435,10 @@ export async function trainTree(
     const means = new KMeans(own, some.length / width, some);
     means.begin(own.rows.subarray(0, means.count));
     for (let round = 0; round < rounds; round++) {
-      await runJob(
-        means.assignment(own.rows, nearest.subarray(0, own.rowCount), progress).job,
-        work,
-      );
-      means.move(() => Math.floor(random() * own.rowCount));
+      const nearestOwn = nearest.subarray(0, own.rowCount);
+      await runJob(means.assignment(own.rows, nearestOwn, progress).job, work);
+      await means.repair(own.rows, nearestOwn, work);
+      means.move();
     }
   }
   const tree = new CentroidTree({ centroids, coarse: coarse.rounded, starts, width });

@@ -167,9 +167,8 @@ describe('rows in second partitions', async () => {
     };
     const neighbors = around(1, null);
     const untrained = untrainedSpace({ bits: 64, dimensions: width, seed: 1n });
-    const training = { partitions: 1024, seed: '1' };
     const sample = pointsOf(around(2, null));
-    const space = await trainSpace(untrained, sample, training, new LongWork({}));
+    const space = await trainSpace(untrained, sample, 1024, new LongWork({}));
     const core = coreOf(new SimHashIndex({ bits: 64, dimensions: width, vectors: 'float32' }));
     const paysFor = (queries: readonly Float64Array[], rows: number, recall: number) => {
       const asked = queries.map((vector, row) => ({

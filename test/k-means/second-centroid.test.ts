@@ -86,8 +86,7 @@ describe('the second centroid of a vector', () => {
 
   it('is another one in a tree of many groups', async () => {
     const sample = unitVectors(3, 4000);
-    const training = { count: 200, seed: '1' };
-    const tree = await trainTree(sample, WIDTH, training, new LongWork());
+    const tree = await trainTree(sample, WIDTH, 200, new LongWork());
     const nearest = new Uint32Array(300);
     tree.nearestInto(points, nearest);
     const { own, seconds } = new CentroidTree(tree.state).nearestTwo(points);
