@@ -5,11 +5,9 @@
  */
 
 import { iterated } from '../../base/long-work';
-import { exactJson } from '../../formats/column-kinds';
 import { isMissing } from '../../measure/recall';
 import {
   Codes,
-  type ColumnData,
   type Id,
   IndexFolder,
   type NewBatch,
@@ -20,7 +18,6 @@ import {
   type Vector,
   type VectorStorage,
 } from '../../node';
-import { plainColumn, plainData } from '../../table/columns/make';
 import type { ColumnKind } from '../../table/columns/types';
 import { vectorAt } from '../../vectors/vectors';
 import type { Call } from '../call';
@@ -129,28 +126,42 @@ export async function appendRows(call: Call, input: string, path: string): Promi
 async function openRowsLike(call: Call, input: string, folder: IndexFolder) {
   refuseOtherSettings(call, folder);
   const like = await likenessOf(folder);
-  const source = await openInputRows(call, input, { like, known: textKinds(call, folder) });
+  const source = await openInputRows(call, input, { like, known: kindsOf(call, folder) });
   const carried = carriedAs(call, source, folder);
   await source.narrow(carried);
-  return { source, rows: batchesFor(source, carried, (batch) => typedLike(batch, folder)) };
+  return { source, rows: batchesFor(source, carried) };
 }
 
-/** The columns that are texts in a folder: cells of CSV that are digits are texts there too. */
-function textKinds(call: Call, { columnInfo, idKind }: IndexFolder): Map<string, ColumnKind> {
-  const names = columnInfo.filter(({ type }) => type === 'Utf8').map(({ name }) => name);
-  if (idKind === 'string') names.push(call.text('id') ?? 'id');
-  return new Map(names.map((name) => [name, 'text']));
+/** The kinds that columns without types have in a folder, by the names of Arrow's types. */
+const KINDS: Readonly<Record<string, ColumnKind>> = {
+  Int64: 'int64',
+  Float64: 'float64',
+  Bool: 'bool',
+  Utf8: 'text',
+  Json: 'json',
+  'List<Int64>': { list: 'int64' },
+  'List<Float64>': { list: 'float64' },
+};
+
+/**
+ * The kinds of a folder's columns. Files without types show only what their first rows have: whole
+ * numbers, empty lists, texts alone, nulls, or cells of CSV that are digits.
+ */
+function kindsOf(call: Call, { columnInfo, idKind }: IndexFolder): Map<string, ColumnKind> {
+  const kinds = new Map<string, ColumnKind>();
+  for (const { name, type } of columnInfo) if (type in KINDS) kinds.set(name, KINDS[type]);
+  if (idKind === 'string') kinds.set(call.text('id') ?? 'id', 'text');
+  return kinds;
 }
 
 /** The rows of a source as a folder takes them, with their carried columns. */
 function batchesFor(
   source: InputRows,
   carried: readonly string[],
-  typed = (batch: RowBatch) => batch,
 ): AsyncIterableIterator<NewBatch> {
   return iterated(async (send) => {
     for await (const batch of source) {
-      const columns = carried.length > 0 ? typed(batch.only(carried)) : undefined;
+      const columns = carried.length > 0 ? batch.only(carried) : undefined;
       const ids = source.idsOf(batch) ?? undefined;
       const vectors = source.vectorsOf(batch);
       source.takenRow = batch.firstRow;
@@ -205,54 +216,6 @@ export async function buildFolder(
         }),
     ),
   );
-}
-
-/** What builds a carried column of a type, by the names that batches give to types. */
-const KINDS: Record<string, ColumnKind> = {
-  Int64: 'int64',
-  Float64: 'float64',
-  Bool: 'bool',
-  Utf8: 'text',
-  Json: 'json',
-  'List<Int64>': { list: 'int64' },
-  'List<Float64>': { list: 'float64' },
-};
-
-/**
- * Columns of the types that the folder has, where nothing is lost. Files without types show only
- * what their first rows have: whole numbers, empty lists, texts alone or nulls.
- */
-function typedLike(batch: RowBatch, { columnInfo }: IndexFolder): RowBatch {
-  const changed = new Map<string, ColumnData>();
-  for (const { name, type } of columnInfo) {
-    const own = batch.columns.find((column) => column.name === name);
-    const kind = KINDS[type];
-    if (own === undefined || own.type === type || kind === undefined) continue;
-    const values = batch.values(name);
-    if (!(batch.isNull(name) || isSameAs(type, own.type, values))) continue;
-    const toJson = (value: unknown) => (value === null ? null : exactJson(plain(value)));
-    changed.set(
-      name,
-      plainColumn(name, kind, plainData(kind, kind === 'json' ? values.map(toJson) : values)),
-    );
-  }
-  return batch.with(Object.fromEntries(changed));
-}
-
-/** A list of numbers as an array; other values as they are. */
-function plain(value: unknown): unknown {
-  return ArrayBuffer.isView(value) ? Array.from(value as Float64Array) : value;
-}
-
-/** Whether a type holds values of another one: whole numbers any of numbers, and JSON all. */
-function isSameAs(type: string, own: string, values: readonly unknown[]): boolean {
-  const items = values.flatMap(plain).filter((value) => value !== null);
-  if (type === 'Json') {
-    return own in KINDS && items.every((one) => typeof one !== 'number' || Number.isFinite(one));
-  }
-  const pair = [own, type].sort().join();
-  if (pair !== 'Float64,Int64' && pair !== 'List<Float64>,List<Int64>') return false;
-  return items.every((one) => Number.isSafeInteger(Number(one)));
 }
 
 /** The columns that the folder carries: the input must have them all. */
