@@ -32,7 +32,8 @@ export interface Verb extends Together {
   readonly first?: string;
   /** A complete command line that works on `datasets/`; `test/cli/examples.test.ts` runs it. */
   readonly example: string;
-  load(): Promise<{ readonly run: Run }>;
+  /** Loads its code. */
+  load(): Promise<Run>;
 }
 
 export interface Streams {

@@ -95,7 +95,8 @@ export class Command {
     // What the library's calls read where they are given no number.
     const threads = call.text('threads');
     if (threads !== undefined) process.env.HALFSPACE_THREADS = threads;
-    return (await verb.load()).run(call, async ([name, ...rest]) => {
+    const run = await verb.load();
+    return run(call, async ([name, ...rest]) => {
       const code = await this.#runVerb(verbOf(name), rest);
       await this.#running?.cleanUp();
       return code;

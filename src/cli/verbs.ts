@@ -99,7 +99,7 @@ export const VERBS: readonly Verb[] = [
       }),
     ],
     example: 'halfspace fingerprint datasets/sample/docs.jsonl --bits 128 -o codes.arrow',
-    load: () => import('./verbs/fingerprint'),
+    load: async () => (await import('./verbs/fingerprint')).run,
   },
   {
     name: 'embed',
@@ -121,7 +121,7 @@ export const VERBS: readonly Verb[] = [
       'halfspace embed datasets/sample/docs.jsonl --model Xenova/all-MiniLM-L6-v2 ' +
       '-o docs.arrow && halfspace index docs.arrow --vectors float32 -o docs.hs && ' +
       'halfspace search docs.hs --query "a warm drink" -k 3',
-    load: () => import('./verbs/embed'),
+    load: async () => (await import('./verbs/embed')).run,
   },
   {
     name: 'index',
@@ -177,7 +177,7 @@ export const VERBS: readonly Verb[] = [
     ],
     example:
       'halfspace index datasets/sample/docs.jsonl --text body --tf-idf --vectors sparse -o docs.hs',
-    load: () => import('./verbs/index'),
+    load: async () => (await import('./verbs/index')).run,
   },
   {
     name: 'search',
@@ -214,7 +214,7 @@ export const VERBS: readonly Verb[] = [
     example:
       'halfspace index datasets/sample/docs.jsonl --tf-idf --vectors sparse -o docs.hs && ' +
       'halfspace search docs.hs --query "green tea" -k 3',
-    load: () => import('./verbs/search'),
+    load: async () => (await import('./verbs/search')).run,
   },
   {
     name: 'pairs',
@@ -229,7 +229,7 @@ export const VERBS: readonly Verb[] = [
       }),
     ],
     example: 'halfspace pairs datasets/sample/docs.jsonl --text body',
-    load: () => import('./verbs/pairs'),
+    load: async () => (await import('./verbs/pairs')).run,
   },
   {
     name: 'dedup',
@@ -269,7 +269,7 @@ export const VERBS: readonly Verb[] = [
       ...shared('output to force'),
     ],
     example: 'halfspace dedup datasets/sample/docs.jsonl --text body -o plan.jsonl',
-    load: () => import('./verbs/dedup'),
+    load: async () => (await import('./verbs/dedup')).run,
   },
   {
     name: 'cluster',
@@ -290,7 +290,7 @@ export const VERBS: readonly Verb[] = [
       ...shared(`seed ${NEAR_HASHING} ${OUT}`, { hide: NEAR_TEXTS.hide }),
     ],
     example: 'halfspace cluster datasets/sample/docs.jsonl --text body --clusters 6',
-    load: () => import('./verbs/cluster'),
+    load: async () => (await import('./verbs/cluster')).run,
   },
   {
     name: 'frequencies',
@@ -301,7 +301,7 @@ export const VERBS: readonly Verb[] = [
       ...shared(`text tokens ${IN} force`),
     ],
     example: 'halfspace frequencies datasets/sample/docs.jsonl --text body -o table.arrow',
-    load: async () => ({ run: (await import('./verbs/fingerprint')).frequencies }),
+    load: async () => (await import('./verbs/fingerprint')).frequencies,
   },
   {
     name: 'calibrate',
@@ -318,7 +318,7 @@ export const VERBS: readonly Verb[] = [
       ...shared(`text vector id ${TEXTS} counting ${IN} json`, NEAR_TEXTS),
     ],
     example: 'halfspace calibrate datasets/sample/docs.jsonl --text body',
-    load: () => import('./verbs/calibrate'),
+    load: async () => (await import('./verbs/calibrate')).run,
   },
   {
     name: 'explore',
@@ -337,7 +337,7 @@ export const VERBS: readonly Verb[] = [
       ...shared(`force ${NEAR_HASHING}`, NEAR_TEXTS),
     ],
     example: 'halfspace explore datasets/sample/docs.jsonl --text body',
-    load: () => import('./verbs/explore'),
+    load: async () => (await import('./verbs/explore')).run,
   },
   {
     name: 'info',
@@ -345,7 +345,7 @@ export const VERBS: readonly Verb[] = [
     usage: 'DIR|FILE',
     options: shared(`json ${IN}`),
     example: 'halfspace info datasets/sample/docs.jsonl',
-    load: async () => ({ run: (await import('./verbs/inspect')).info }),
+    load: async () => (await import('./verbs/inspect')).info,
   },
   {
     name: 'verify',
@@ -353,7 +353,7 @@ export const VERBS: readonly Verb[] = [
     usage: 'DIR|FILE',
     options: shared(`json ${IN}`),
     example: 'halfspace verify datasets/sample/docs.jsonl',
-    load: async () => ({ run: (await import('./verbs/inspect')).verify }),
+    load: async () => (await import('./verbs/inspect')).verify,
   },
   {
     name: 'demo',
@@ -361,6 +361,6 @@ export const VERBS: readonly Verb[] = [
     usage: '',
     options: [],
     example: 'halfspace demo',
-    load: async () => ({ run: (await import('./verbs/explore')).demo }),
+    load: async () => (await import('./verbs/explore')).demo,
   },
 ];

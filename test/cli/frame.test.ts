@@ -61,7 +61,7 @@ describe.each(VERBS.map(({ name }) => name))('%s --help', (name) => {
 
   it('has one long name and at most one short for each option, none of them twice', async () => {
     const verb = VERBS.find((one) => one.name === name);
-    expect(await verb?.load()).toHaveProperty('run');
+    expect(await verb?.load()).toBeTypeOf('function');
     const options = [...(verb?.options ?? []), ...COMMON_OPTIONS];
     const names = options.map((option) => option.name);
     const shorts = options.flatMap((option) => option.short ?? []);
