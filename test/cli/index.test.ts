@@ -411,6 +411,11 @@ describe('changes to an index', () => {
     const refused = await change('new.jsonl', '--append');
     expect([refused.code, refused.stderr]).toEqual([3, expect.stringMatching(/column "id".*b/)]);
     expect((await change('old.jsonl', '--replace')).stderr).toContain('--replace is for --append');
+    const unnamed = await change('new.jsonl', '--append', '--id', 'none');
+    expect([unnamed.code, unnamed.stderr]).toEqual([
+      2,
+      expect.stringMatching(/new\.jsonl has no ids, as the rows of the index have.*--id/),
+    ]);
   });
 
   it('remove all or nothing', async () => {

@@ -112,8 +112,10 @@ export async function appendRows(call: Call, input: string, path: string): Promi
   const folder = await openFolder(call, path);
   const { source, rows } = await openRowsLike(call, input, folder);
   const replace = call.has('replace');
-  if (replace && source.choice.idColumn === null) {
-    call.misuse(`${source.reader.file} has no ids to replace rows by: name their column by --id`);
+  const areNamed = folder.idKind !== null && folder.idKind !== 'row';
+  if (source.choice.idColumn === null && (replace || areNamed)) {
+    const why = areNamed ? 'as the rows of the index have' : 'to replace rows by';
+    call.misuse(`${source.reader.file} has no ids, ${why}: name their column by --id`);
   }
   await call.long(`writing ${path}`, ({ signal }) =>
     source.named(
