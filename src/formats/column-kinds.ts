@@ -8,7 +8,7 @@
 
 import { describe } from '../base/check';
 import type { ColumnKind } from '../table/columns/types';
-import type { ColumnPlan } from '../table/row-batch';
+import type { ColumnPlan } from './records';
 import type { ColumnType } from './row-reader';
 
 /** The kind for each type that a caller can state. */

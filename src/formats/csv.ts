@@ -11,10 +11,10 @@
 
 import { FormatError } from '../base/check';
 import { type BytesBuilder, type ColumnBuilder, withRoom } from '../table/columns/make';
-import { type ColumnPlan, RowAssembler, type RowBatch } from '../table/row-batch';
+import type { RowBatch } from '../table/row-batch';
 import type { ByteSource } from './byte-source';
 import { exactJson, type Fitter, fitter, hex, kindOf, misfit } from './column-kinds';
-import { RecordScan, sendRecords } from './records';
+import { type ColumnPlan, RecordScan, RowAssembler, sendRecords } from './records';
 import {
   checkColumnCount,
   checkColumns,

@@ -9,10 +9,10 @@
  */
 
 import { FormatError } from '../base/check';
-import { type ColumnPlan, isJsonColumn, RowAssembler, type RowBatch } from '../table/row-batch';
+import { isJsonColumn, type RowBatch } from '../table/row-batch';
 import type { ByteSource } from './byte-source';
 import { exactJson, fitter, hex, kindOf, lateColumn } from './column-kinds';
-import { LineScan, sendRecords } from './records';
+import { type ColumnPlan, LineScan, RowAssembler, sendRecords } from './records';
 import { checkColumnCount, checkColumns, type FormatRows, type ReadOptions } from './row-reader';
 
 const BRACE = 0x7b;

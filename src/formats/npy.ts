@@ -6,8 +6,9 @@
 
 import { FormatError } from '../base/check';
 import { float16 } from '../table/columns/values';
-import { BATCH_BYTES, RowBatch } from '../table/row-batch';
+import { RowBatch } from '../table/row-batch';
 import type { ByteSource } from './byte-source';
+import { BATCH_BYTES } from './records';
 import { checkColumns, type FormatRows, type ReadOptions } from './row-reader';
 
 /** What a file states before its elements. */

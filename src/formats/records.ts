@@ -1,13 +1,15 @@
 /**
  * Reads CSV, JSON lines and text by one loop: block by block, and in each block record by record. A
  * record that is broken or too long is an error that names its line. The time to find the end of a
- * record grows with its length alone.
+ * record grows with its length alone. The values become batches in a `RowAssembler`.
  */
 
 import { isUtf8 } from 'node:buffer';
 import { join } from 'node:path';
 import { asFormatError, FormatError } from '../base/check';
-import { RowAssembler } from '../table/row-batch';
+import { builderOf, type ColumnBuilder, plainColumn } from '../table/columns/make';
+import { type ColumnInfo, type ColumnKind, columnInfo } from '../table/columns/types';
+import { RowBatch } from '../table/row-batch';
 import { type ByteSource, joined } from './byte-source';
 import { readWhole } from './file-io';
 import {
@@ -164,6 +166,80 @@ export class LineScan extends RecordScan {
     const length = end - start;
     if (length > MAX_CHARACTERS) throw new Error(`${length} bytes are too long for a text`);
     return bytes.toString('utf8', start, end);
+  }
+}
+
+/** A column to be built: its name, and the kind of its values. */
+export interface ColumnPlan {
+  readonly name: string;
+  readonly kind: ColumnKind;
+}
+
+/** A batch ends after about this many bytes: fewer rows where they are wide. */
+export const BATCH_BYTES = 1 << 23;
+
+/** What a null takes in a column of numbers. */
+const NULL_BYTES = 8;
+
+/**
+ * Builders for the columns of some rows, and the limits of a batch. It is used again for each
+ * batch. A reader appends a value to each builder, then counts the row in `count`.
+ */
+export class RowAssembler {
+  /** One for each column, in their order. */
+  readonly builders: readonly ColumnBuilder[];
+  readonly columns: readonly ColumnInfo[];
+  readonly #plans: readonly ColumnPlan[];
+  #firstRow = 0;
+  #isFirst = true;
+
+  /** Bytes of the source since the last batch. */
+  #bytes = 0;
+
+  /** A batch has `batchRows` rows at most; errors name `file`. */
+  constructor(
+    plans: readonly ColumnPlan[],
+    readonly file: string,
+    readonly batchRows: number,
+  ) {
+    this.#plans = plans;
+    this.builders = plans.map(({ kind }) => builderOf(kind));
+    this.columns = this.#finish().map(({ field }) => columnInfo(field));
+  }
+
+  /** Rows since the last batch. */
+  count = 0;
+
+  /**
+   * Notes the bytes of the source that a row took, or those that a row of nulls takes. True once
+   * the rows are enough for a batch.
+   */
+  isFullAfter(bytes: number): boolean {
+    this.#bytes += Math.max(bytes, NULL_BYTES * this.builders.length);
+    return this.count >= this.batchRows || (this.count > 0 && this.#bytes >= BATCH_BYTES);
+  }
+
+  /** True if a last batch must follow: a source without rows has one batch without rows. */
+  get hasRest(): boolean {
+    return this.count > 0 || this.#isFirst;
+  }
+
+  /** Ends the columns; the builders begin again without rows. */
+  #finish() {
+    return this.#plans.map(({ name, kind }, i) =>
+      plainColumn(name, kind, this.builders[i].finish()),
+    );
+  }
+
+  /** The rows since the last batch, as a batch. */
+  take(): RowBatch {
+    const { count, file } = this;
+    const batch = RowBatch.ofColumns(this.#finish(), count, { firstRow: this.#firstRow, file });
+    this.#firstRow += count;
+    this.#isFirst = false;
+    this.count = 0;
+    this.#bytes = 0;
+    return batch;
   }
 }
 

@@ -1,8 +1,7 @@
 /**
  * Some rows with all their columns: readers give batches, writers take them, and all between works
  * on them. A batch lies over one Arrow record batch and is never changed; its errors name the row
- * in the file that it came from. Readers of plain values collect these to batches in a
- * RowAssembler.
+ * in the file that it came from.
  */
 
 import { type Data, type RecordBatch, Schema } from 'apache-arrow';
@@ -20,15 +19,7 @@ import type { BitOrder, Codes } from '../codes/codes';
 import type { DenseMatrix, SparseMatrix } from '../vectors/vectors';
 import { bytesOf, type Chunk } from './columns/chunk';
 import { codesOf } from './columns/codes';
-import {
-  builderOf,
-  type Column,
-  type ColumnBuilder,
-  type ColumnData,
-  columnOf,
-  plainColumn,
-  recordBatch,
-} from './columns/make';
+import { type Column, type ColumnData, columnOf, recordBatch } from './columns/make';
 import { chunkOf, joinedColumn, taken } from './columns/pick';
 import {
   type ColumnInfo,
@@ -335,80 +326,6 @@ function entriesOf(columns: Record<string, ColumnData>): [string, ColumnData][] 
 /** True of columns whose texts are JSON values. */
 export function isJsonColumn({ type }: ColumnInfo): boolean {
   return type === 'Json';
-}
-
-/** A column to be built: its name, and the kind of its values. */
-export interface ColumnPlan {
-  readonly name: string;
-  readonly kind: ColumnKind;
-}
-
-/** A batch ends after about this many bytes: fewer rows where they are wide. */
-export const BATCH_BYTES = 1 << 23;
-
-/** What a null takes in a column of numbers. */
-const NULL_BYTES = 8;
-
-/**
- * Builders for the columns of some rows, and the limits of a batch. It is used again for each
- * batch. A reader appends a value to each builder, then counts the row in `count`.
- */
-export class RowAssembler {
-  /** One for each column, in their order. */
-  readonly builders: readonly ColumnBuilder[];
-  readonly columns: readonly ColumnInfo[];
-  readonly #plans: readonly ColumnPlan[];
-  #firstRow = 0;
-  #isFirst = true;
-
-  /** Bytes of the source since the last batch. */
-  #bytes = 0;
-
-  /** A batch has `batchRows` rows at most; errors name `file`. */
-  constructor(
-    plans: readonly ColumnPlan[],
-    readonly file: string,
-    readonly batchRows = Number.POSITIVE_INFINITY,
-  ) {
-    this.#plans = plans;
-    this.builders = plans.map(({ kind }) => builderOf(kind));
-    this.columns = this.#finish().map(({ field }) => columnInfo(field));
-  }
-
-  /** Rows since the last batch. */
-  count = 0;
-
-  /**
-   * Notes the bytes of the source that a row took, or those that a row of nulls takes. True once
-   * the rows are enough for a batch.
-   */
-  isFullAfter(bytes: number): boolean {
-    this.#bytes += Math.max(bytes, NULL_BYTES * this.builders.length);
-    return this.count >= this.batchRows || (this.count > 0 && this.#bytes >= BATCH_BYTES);
-  }
-
-  /** True if a last batch must follow: a source without rows has one batch without rows. */
-  get hasRest(): boolean {
-    return this.count > 0 || this.#isFirst;
-  }
-
-  /** Ends the columns; the builders begin again without rows. */
-  #finish() {
-    return this.#plans.map(({ name, kind }, i) =>
-      plainColumn(name, kind, this.builders[i].finish()),
-    );
-  }
-
-  /** The rows since the last batch, as a batch. */
-  take(): RowBatch {
-    const { count, file } = this;
-    const batch = RowBatch.ofColumns(this.#finish(), count, { firstRow: this.#firstRow, file });
-    this.#firstRow += count;
-    this.#isFirst = false;
-    this.count = 0;
-    this.#bytes = 0;
-    return batch;
-  }
 }
 
 /**
