@@ -1,7 +1,7 @@
 /**
  * The rows of a file, a stream or an index folder as something that pairs, plans and clusters are
  * made of: codes in memory with the ids, and vectors only where exact cosines are asked for. The
- * texts are not held. Also the rows in blocks, to be written.
+ * texts are not held: `RowTexts` reads those that are wanted again.
  */
 
 import { ascending, concatenated } from '../../base/arrays';
@@ -21,10 +21,10 @@ import {
 import { isIndexFolder } from '../../store/generations';
 import { BandKeys, type MinBands } from '../../text/text-set';
 import type { Call } from '../call';
+import { excerpt } from '../output/figures';
 import { DEFAULT_BITS, type InputRows, type Likeness, openInputRows } from './input-rows';
-import { columnOf, type Input } from './open-input';
+import { batchesOf, columnOf, type Input, openInput } from './open-input';
 import { likenessOf, refuseOtherSettings } from './saved-index';
-import { RowTexts } from './texts';
 
 /** Rows in memory: of a file or stream as codes or an index, of a folder as its index. */
 export interface Collection {
@@ -197,4 +197,88 @@ export function idsOfIndex(
 export function bigIntegers(ids: readonly bigint[]): BigInt64Array | BigUint64Array {
   const isSigned = ids.every((id) => id === BigInt.asIntN(64, id));
   return (isSigned ? BigInt64Array : BigUint64Array).from(ids);
+}
+
+/** Characters of texts that are held whole, in all; of further ones an excerpt is held. */
+const WHOLE_CHARACTERS = 2 ** 26;
+/** Characters of such an excerpt: those of a line of a plan. */
+export const EXCERPT_CHARACTERS = 160;
+
+/**
+ * The texts of some rows of an input, which are not held while all rows are read. A second reading
+ * that comes anyway offers those that may be wanted; where none does, `of` reads the input again.
+ */
+class RowTexts {
+  #held: Map<number, string> | null = null;
+  #characters = 0;
+  #areWhole = true;
+
+  /** `column` is null where rows are not of texts; `columns` are read with it. */
+  constructor(
+    private readonly call: Call,
+    private readonly path: Input,
+    readonly column: string | null,
+    private readonly columns: readonly string[] = [],
+  ) {}
+
+  /** True if the texts of rows can be had: not for other rows, nor where they came by stdin. */
+  get areThere(): boolean {
+    return this.column !== null && (this.path !== '-' || this.#held !== null);
+  }
+
+  /** Holds the text of a row. From the first call on, only texts that were offered are there. */
+  offer(row: number, text: string | null): void {
+    this.#held ??= new Map();
+    if (text === null) return;
+    const isWhole = this.#characters + text.length <= WHOLE_CHARACTERS;
+    if (isWhole) this.#characters += text.length;
+    else this.#areWhole = false;
+    this.#held.set(row, isWhole ? text : excerpt(text, EXCERPT_CHARACTERS));
+  }
+
+  /**
+   * The texts of these rows, by row, or what `cut` makes of each. Empty if there are none. Reads
+   * the input up to the last of these rows, unless texts were offered.
+   */
+  async of(
+    rows: readonly number[],
+    cut = (_row: number, text: string) => text,
+  ): Promise<ReadonlyMap<number, string>> {
+    if (this.column === null || !this.areThere || rows.length === 0) return new Map();
+    const held = this.#held ?? (await this.#read(this.column, new Set(rows), cut));
+    return new Map(rows.map((row) => [row, cut(row, held.get(row) ?? '')]));
+  }
+
+  /** Passes on the whole texts of these rows: read again where some are held in part. */
+  async each(rows: readonly number[], take: (text: string, row: number) => void): Promise<void> {
+    if (this.#areWhole && this.#held !== null) {
+      for (const row of rows) take(this.#held.get(row) ?? '', row);
+      return;
+    }
+    await this.#read(this.column as string, new Set(rows), (row, text) => {
+      take(text, row);
+      return '';
+    });
+  }
+
+  /** The texts of these rows, cut as they are read: they may be long, and many. */
+  async #read(
+    column: string,
+    rows: ReadonlySet<number>,
+    cut: (row: number, text: string) => string,
+  ): Promise<ReadonlyMap<number, string>> {
+    const texts = new Map<number, string>();
+    const isWanted = (row: number) => rows.has(row);
+    const reader = await openInput(this.call, this.path, this.columns, undefined, isWanted);
+    for await (const batch of batchesOf(this.call, reader)) {
+      const own = ascending(batch.count).filter((i) => rows.has(batch.firstRow + i));
+      const all = own.length === 0 ? [] : batch.texts(column);
+      for (const i of own) {
+        const row = batch.firstRow + i;
+        texts.set(row, cut(row, all[i] ?? ''));
+      }
+      if (texts.size === rows.size) break;
+    }
+    return texts;
+  }
 }

@@ -1,17 +1,22 @@
 /**
  * The one way from the rows of an input to codes: the columns to read are chosen once, then each
  * batch gives its ids, vectors and codes. A text without words and an all-zero vector get a null
- * code, are counted, and match nothing. Errors name the file and its row.
+ * code, are counted, and match nothing. Errors name the file and its row. Also how texts become
+ * vectors, by the options of a call or the settings that an index keeps.
  */
 
+import { readFile, stat } from 'node:fs/promises';
 import { type CodeOrigin, checkSameTexts } from '../../codes/codes';
 import { isMissing } from '../../measure/recall';
 import {
   type BuildOptions,
   Codes,
+  type Counting,
   type DenseMatrix,
   type FrequencyTable,
+  frequenciesFromArrow,
   type Ids,
+  IndexFolder,
   type Projection,
   type RowBatch,
   type RowReader,
@@ -20,8 +25,11 @@ import {
   SimHashIndex,
   type SimHashIndexOptions,
   type SparseMatrix,
-  type TextHasher,
+  TextHasher,
+  type TextHasherOptions,
   type TextModel,
+  type TextSettings,
+  type Tokens,
 } from '../../node';
 import type { BandKeys } from '../../text/text-set';
 import { vectorAt } from '../../vectors/vectors';
@@ -39,13 +47,6 @@ import {
   readingOptions,
   type SourceColumns,
 } from './open-input';
-import {
-  countFrequencies,
-  readFrequencies,
-  type TextTerms,
-  textHasherOf,
-  textSettingsOf,
-} from './texts';
 
 /** Bits of a code. At a cosine of 0 its estimate has a standard error of .1, near 1 less. */
 export const DEFAULT_BITS = 256;
@@ -159,6 +160,77 @@ async function frequenciesOf(
   }
   call.say('reading the texts twice: for the frequencies of their words, and for their codes');
   return countFrequencies(call, await openInput(call, path, columns), columns[0]);
+}
+
+/** All that decides how texts become vectors; an index folder holds it. */
+interface TextTerms {
+  readonly settings: TextSettings;
+  /** By which rare words weigh more (TF-IDF); null if texts are not weighed so. */
+  readonly frequencies: FrequencyTable | null;
+}
+
+/** The settings by the options of the call, in the form in which an index folder keeps them. */
+function textSettingsOf(call: Call): TextSettings {
+  return {
+    tokens: call.text('tokens') as string,
+    ...(call.has('normalize') && { normalize: [...call.list('normalize')].sort().join(',') }),
+    counting: call.text('counting') ?? 'raw',
+  };
+}
+
+/** A hasher of texts; `like` one of vectors: by 'minwise' a text becomes another vector, a set. */
+export function textHasherOf(
+  call: Call,
+  { settings, frequencies }: TextTerms,
+  like?: SimHasher,
+): TextHasher {
+  const { tokens, counting, normalize } = settings;
+  return new TextHasher({
+    tokens: tokensOf(call, tokens),
+    normalize: normalize?.split(',') as TextHasherOptions['normalize'],
+    counting: counting as Counting | undefined,
+    frequencies: frequencies ?? undefined,
+    empty: 'null',
+    ...(like && { bits: like.bits, seed: like.seed }),
+    ...(like && { projection: like.projection as TextHasherOptions['projection'] }),
+  });
+}
+
+/** What splits texts, by the value of --tokens. */
+function tokensOf(call: Call, text: string): Tokens {
+  const [kind, detail] = text.split(/:(.*)/s);
+  const count = Number(detail);
+  const isCounted = Number.isInteger(count) && count > 0;
+  if (text === 'words') return text;
+  if (kind === 'characters' && isCounted) return { characters: count };
+  if (kind === 'shingles' && isCounted) return { shingles: count };
+  const known = 'words, characters:N or shingles:N';
+  return call.misuse(`--tokens expected ${known}, got "${text}"`);
+}
+
+/** Counts in how many texts of a column each word is, as the options of the call split them. */
+export async function countFrequencies(
+  call: Call,
+  reader: RowReader,
+  column: string,
+): Promise<FrequencyTable> {
+  const terms = { settings: textSettingsOf(call), frequencies: null };
+  const hasher = textHasherOf(call, terms);
+  const table = hasher.fit([]);
+  // Batch by batch, so that memory grows with the distinct words alone.
+  for await (const batch of batchesOf(call, reader)) {
+    table.merge(hasher.fit(batch.texts(column).map((text) => text ?? '')));
+  }
+  return table;
+}
+
+/** Reads a table of frequencies from its Arrow file, or from an index folder that keeps one. */
+async function readFrequencies(call: Call, path: string): Promise<FrequencyTable> {
+  if ((await stat(path)).isDirectory()) {
+    const table = await (await IndexFolder.open(path)).frequencies();
+    return table ?? call.fail(`${path}: this index keeps no table of frequencies`);
+  }
+  return frequenciesFromArrow(await readFile(path), { file: path });
 }
 
 /** An input whose columns are chosen; `openInputRows` makes it. Its rows are read once. */

@@ -19,9 +19,8 @@ import type { DedupPlan, RowWriter } from '../../node';
 import { isIndexFolder } from '../../store/generations';
 import { fileChecksum } from '../../table/sealed/seal';
 import type { Call } from '../call';
-import type { Collection } from '../input/collection';
+import { type Collection, EXCERPT_CHARACTERS } from '../input/collection';
 import { type Input, nameOfInput } from '../input/open-input';
-import { EXCERPT_CHARACTERS } from '../input/texts';
 import { aligned, counted, differing, excerpt, grouped, similarityWords } from './figures';
 import { isForPeople, openOutput, outputFormat } from './rows';
 

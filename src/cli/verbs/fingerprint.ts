@@ -7,9 +7,8 @@
 import { frequenciesToArrow, type RowWriter } from '../../node';
 import { freeNames } from '../../table/row-batch';
 import type { Call } from '../call';
-import { openInputRows } from '../input/input-rows';
+import { countFrequencies, openInputRows } from '../input/input-rows';
 import { chooseSource, namedColumns, openInput } from '../input/open-input';
-import { countFrequencies } from '../input/texts';
 import { counted } from '../output/figures';
 import { openBytes, openOutput } from '../output/rows';
 

@@ -27,7 +27,7 @@ import { Embedder } from '../../text/embed';
 import { packVectors } from '../../vectors/vectors';
 import type { Call } from '../call';
 import { bigIntegers } from '../input/collection';
-import { openInputRows, type RowVectorsOrCodes } from '../input/input-rows';
+import { openInputRows, type RowVectorsOrCodes, textHasherOf } from '../input/input-rows';
 import { estimatedNearness, LEAST } from '../input/near';
 import { namedColumns } from '../input/open-input';
 import {
@@ -40,7 +40,6 @@ import {
   type SavedIndex,
   type SearchedIndex,
 } from '../input/saved-index';
-import { textHasherOf } from '../input/texts';
 import { openOutput } from '../output/rows';
 
 interface Queries {
