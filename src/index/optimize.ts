@@ -22,6 +22,7 @@ import {
 import type { IndexCore } from './index-core';
 import { OPTIMIZE_DEFAULTS, type OptimizeOptions, type RecallReport } from './index-options';
 import { MemoryEvaluable } from './memory-evaluable';
+import type { Layout } from './memory-index';
 import { needComparable, queriesOf } from './query';
 import {
   type Evaluable,
@@ -124,8 +125,11 @@ export async function optimize(
   return report;
 }
 
-/** Parts of the progress: training, comparing what copies cost, placing, and measuring. */
-const SHARES = [3, 1, 3, 3];
+/** Parts of the progress: training, placing, and measuring. */
+const SHARES = [4, 3, 3];
+
+/** What is wanted; of queries of the caller their source. */
+type Asked = Omit<Wanted, 'given'> & { readonly given?: EvaluationSource | null };
 
 /**
  * Optimizes an index: trains a space, places the rows in it, chooses a setting and measures it.
@@ -134,25 +138,34 @@ const SHARES = [3, 1, 3, 3];
 export async function optimized<T extends Evaluable<T>>(
   before: T,
   origin: SpaceOrigin,
-  wanted: Omit<Wanted, 'given'> & { given?: EvaluationSource | null },
+  wanted: Asked,
   work: LongWork,
 ): Promise<{ report: RecallReport; index: T }> {
-  const { recall, given = null } = wanted;
-  const [training, comparing, placing, measuring] = work.inParts(SHARES);
-  const trained = await trainedSpace(before, origin, wanted, training);
-  const source = given ?? (await rowSource(before, trained?.held ?? null, wanted, training));
-  let index = before;
-  if (trained !== null) {
-    const { space } = trained;
-    const hasCopies =
-      wanted.copies ?? (await payCopies(before, trained, source, recall, comparing));
-    index = await before.placed({ space, hasCopies: hasCopies && space.count > 1 }, placing);
-  } else if (before.layout.space !== null) {
-    index = await before.placed({ space: null, hasCopies: false }, placing);
-  }
+  const [training, placing, measuring] = work.inParts(SHARES);
+  const { source, layout } = await trainedLayout(before, origin, wanted, training);
+  const isPlaced = layout.space === null && before.layout.space === null;
+  const index = isPlaced ? before : await before.placed(layout, placing);
   const report = await settled(index, source, wanted, measuring);
   await measuring.step(1, 1);
   return { report, index };
+}
+
+/** A new space, and whether rows have copies in it; its sample is free once it returns. */
+async function trainedLayout(
+  before: Evaluable,
+  origin: SpaceOrigin,
+  wanted: Asked,
+  work: LongWork,
+): Promise<{ source: EvaluationSource; layout: Layout }> {
+  const [training, comparing] = work.inParts([3, 1]);
+  const trained = await trainedSpace(before, origin, wanted, training);
+  const held = trained?.held ?? null;
+  const source = wanted.given ?? (await rowSource(before, held, wanted, training));
+  if (trained === null) return { source, layout: { space: null, hasCopies: false } };
+  const { space } = trained;
+  const pay = async () => payCopies(before, trained, source, wanted.recall, comparing);
+  const hasCopies = space.count > 1 && (wanted.copies ?? (await pay()));
+  return { source, layout: { space, hasCopies } };
 }
 
 /** Chooses a setting for an index as it is, and measures it. */

@@ -114,7 +114,7 @@ function dotsOfCopy(values: RowValues, query: Float64Array, out: Float64Array): 
   const width = query.length;
   const outBytes = paddedBytes(width);
   const rowsBytes = outBytes + 8 * out.length;
-  const memory = scratch(rowsBytes + values.byteLength + 16);
+  const memory = scratch(rowsBytes + values.byteLength);
   const { free } = memory;
   const [outAt, rowsAt] = [free + outBytes, free + rowsBytes];
   stageQuery(memory, query);

@@ -31,6 +31,9 @@ const MIN_OWN_BYTES = 65_536;
 /** A scratch memory that grew beyond this is released by the next call that needs less. */
 const MAX_IDLE_SCRATCH_BYTES = 16 << 20;
 
+/** Fewer bytes of shared memory are not worth a collection of garbage. */
+const MIN_COUNTED_BYTES = 2 ** 20;
+
 /** What all kernels but those that hash vectors and scan codes say where they cannot run. */
 const NEEDS_WEBASSEMBLY =
   'this needs WebAssembly with SIMD, which the engine lacks, or the page forbids by a ' +
@@ -128,6 +131,15 @@ function bytesOf({ text }: ModuleText): Uint8Array<ArrayBuffer> {
   return Uint8Array.from(bytes); // modulo 256, so -4 to -1 are 252 to 255
 }
 
+/**
+ * Tells the engine of shared memory, which it does not count when it decides whether to collect
+ * garbage: by an ordinary buffer of that size that nothing writes to, so that it takes no memory.
+ * Else dead segments of a build stay until there are gigabytes of them.
+ */
+function countShared(byteLength: number): void {
+  if (byteLength >= MIN_COUNTED_BYTES) new ArrayBuffer(byteLength);
+}
+
 /** A WebAssembly memory and this thread's instances of the modules, which read and write it. */
 export class LinearMemory {
   readonly memory: WebAssembly.Memory;
@@ -176,6 +188,7 @@ export class LinearMemory {
   static allocate(byteLength: number, shared: boolean): LinearMemory {
     if (!hasKernels()) throw new Error(NEEDS_WEBASSEMBLY);
     const initial = Math.ceil(byteLength / PAGE_BYTES);
+    if (shared) countShared(byteLength);
     return new LinearMemory(new WebAssembly.Memory({ initial, maximum: MAX_PAGES, shared }));
   }
 
@@ -199,6 +212,7 @@ export class LinearMemory {
     const missing = end - this.#bytes.length;
     if (missing <= 0) return;
     this.memory.grow(Math.ceil(missing / PAGE_BYTES));
+    if (this.isShared) countShared(missing);
     this.#bytes = new Uint8Array(this.memory.buffer);
   }
 
@@ -274,7 +288,7 @@ let scratchMemory: LinearMemory | undefined;
  * views of it may be detached, and its contents are those of the last call.
  */
 export function scratch(byteLength: number): LinearMemory {
-  const end = FREE_START + byteLength;
+  const end = FREE_START + byteLength + PADDING_BYTES;
   if (
     scratchMemory === undefined ||
     (scratchMemory.bytes.length > MAX_IDLE_SCRATCH_BYTES && end < MAX_IDLE_SCRATCH_BYTES)

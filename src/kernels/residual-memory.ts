@@ -123,7 +123,7 @@ export class ResidualMemory implements ResidualRows {
     const sidesFrom = scalesAt + SCALE_BYTES * count;
     const secondHalvesFrom = sidesFrom + sidesAt(this, count);
     const codesAt = sidesFrom + count * bytesOfRow(bytesPerRow);
-    const memory = scratch(codesAt + count * bytesPerRow + BLOCK_ROWS - FREE_START);
+    const memory = scratch(codesAt + count * bytesPerRow - FREE_START);
     const { bytes } = memory;
     new Float32Array(bytes.buffer, scalesAt, count).set(scales);
     bytes.set(codes, codesAt);
