@@ -6,7 +6,7 @@
  * comparison where many rows are near.
  */
 
-import { grown, toStarts } from '../base/arrays';
+import { grown, type Range, toStarts } from '../base/arrays';
 import { checkMaxDistance, checkOptions, wrongType, wrongValue } from '../base/check';
 import { LONG_CALL, type LongCall, LongWork } from '../base/long-work';
 import type { HammingKernel } from '../kernels/hamming';
@@ -47,7 +47,7 @@ const FIRST_ROWS = 128;
 export function scan(codes: Codes, query: Uint8Array, options?: ScanOptions): Neighbors {
   const given = checkOptions(options, OPTIONS);
   const running = new Scan(codes, oneQuery(codes, query), given);
-  for (const end of stepEnds(codes)) running.compareTo(end, 0);
+  for (const range of steps(codes)) running.compareTo(range, 0);
   return running.results()[0];
 }
 
@@ -64,25 +64,26 @@ export async function scanAll(
   const work = new LongWork(given);
   checkQueries(codes, queries);
   const running = new Scan(codes, queries, given);
-  for (const end of stepEnds(codes)) {
+  for (const range of steps(codes)) {
     for (let query = 0; query < queries.count; query += STEP_QUERIES) {
-      running.compareTo(end, query);
+      running.compareTo(range, query);
       await work.step();
     }
-    await work.step(end, codes.count);
+    await work.step(range.end, codes.count);
   }
   return running.results();
 }
 
-/** The row at which each step ends, ascending. */
-function stepEnds({ count, bytesPerCode }: Codes): number[] {
+/** The rows of each step, ascending. */
+function steps({ count, bytesPerCode }: Codes): Range[] {
   const most = Math.max(FIRST_ROWS, Math.floor(STEP_BYTES / bytesPerCode));
-  const ends: number[] = [];
-  for (let end = 0, rows = FIRST_ROWS; end < count; rows *= 2) {
-    end = Math.min(count, end + Math.min(rows, most));
-    ends.push(end);
+  const ranges: Range[] = [];
+  for (let first = 0, rows = FIRST_ROWS; first < count; rows *= 2) {
+    const end = Math.min(count, first + Math.min(rows, most));
+    ranges.push({ first, end });
+    first = end;
   }
-  return ends;
+  return ranges;
 }
 
 /** A scan for some queries. */
@@ -93,8 +94,6 @@ class Scan {
   readonly #collectors: Nearest[];
   /** By query the distance below which it takes hits; 0 excludes it. */
   readonly #limits: Uint32Array;
-  /** By block of queries the rows that these were compared with. */
-  readonly #done: Uint32Array;
 
   constructor(codes: Codes, queries: Codes, given: ScanOptions) {
     const widest = widestOf(codes, given);
@@ -110,11 +109,10 @@ class Scan {
     this.#limits = Uint32Array.from(collectors, ({ limit }, row) =>
       queries.isNull(row) ? 0 : limit,
     );
-    this.#done = new Uint32Array(Math.ceil(queries.count / STEP_QUERIES));
   }
 
-  /** Compares the block of queries that begins at `first` with further rows, up to `end`. */
-  compareTo(end: number, first: number): void {
+  /** Compares the block of queries that begins at `first` with rows behind those before. */
+  compareTo(rows: Range, first: number): void {
     const { bytes, bytesPerCode } = this.#codes;
     const limits = this.#limits.subarray(first, first + STEP_QUERIES);
     const queries = this.#queries.bytes.subarray(
@@ -128,10 +126,7 @@ class Scan {
       collector.take(row, distance);
       limits[query] = collector.limit;
     };
-    const block = first / STEP_QUERIES;
-    const from = this.#done[block];
-    this.#hamming.hitsOfMany(bytes, from, end - from, queries, limits, take);
-    this.#done[block] = end;
+    this.#hamming.hitsOfMany(bytes, rows.first, rows.end - rows.first, queries, limits, take);
   }
 
   results(): Neighbors[] {

@@ -221,12 +221,9 @@ async function pairsOfSets(
     }
     return send({ a, b, distances });
   };
-  if (rests === undefined) {
-    await setPairs(left, right, { least: exact?.least as number, group }, measured, work);
-  } else {
-    const wanted = { least: rests.least, isOfSmaller: true, group };
-    await setPairs({ ...left, vectors: rests.vectors }, right, wanted, measured, work);
-  }
+  const { least, vectors } = rests ?? { least: exact?.least as number, vectors: left.vectors };
+  const wanted = { least, isOfSmaller: rests !== undefined, group };
+  await setPairs({ ...left, vectors }, right, wanted, measured, work);
 }
 
 /** An empty batch with the columns of a stream, for outputs without any pair. */
