@@ -104,16 +104,13 @@ const MIN_SHARE = 0.05;
 const MIN_RATIO = 2;
 
 /** English words that name nothing, however much more often a cluster has them. */
-const STOP_WORDS = new Set(
-  (
-    'about after all also and any are because been before but can could did does down each ' +
-    'for from get gets had has have her here him his how into its just like make many may ' +
-    'more most much must need not now off once one only other our out over own same she ' +
-    'should some such than that the their them then there these they this those too two ' +
-    'under until use used very was way well were what when where which while who whose why ' +
-    'will with without would you your'
-  ).split(' '),
-);
+const STOP_WORDS =
+  ' about after all also and any are because been before but can could did does down each ' +
+  'for from get gets had has have her here him his how into its just like make many may ' +
+  'more most much must need not now off once one only other our out over own same she ' +
+  'should some such than that the their them then there these they this those too two ' +
+  'under until use used very was way well were what when where which while who whose why ' +
+  'will with without would you your ';
 
 /** Every n-th member of a cluster: at least NAMING_TEXTS of many, fewer than twice as many. */
 export function namingSample(members: readonly number[]): number[] {
@@ -154,7 +151,7 @@ function scoreOf(share: number, sum: number, clusters: number): number {
 
 /** False for numbers, stop words, and one or two letters of Latin script: they name nothing. */
 function isName(word: string): boolean {
-  if (/^\d+$/.test(word) || STOP_WORDS.has(word)) return false;
+  if (/^\d+$/.test(word) || STOP_WORDS.includes(` ${word} `)) return false;
   return word.length > 2 || word.charCodeAt(0) >= 0x250;
 }
 

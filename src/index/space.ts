@@ -10,10 +10,10 @@
  */
 
 import { padded } from '../base/arrays';
-import { CentroidTree, type TreeState } from '../k-means/centroid-tree';
+import { type CentroidTree, nearestIn, nearestTwo, orderInto } from '../k-means/centroid-tree';
 import { roundInto } from '../k-means/k-means';
 import { NO_ROW } from '../kernels/hits';
-import { integerWidth, pointsOf, type RowsOfLengths, UNIT } from '../kernels/products';
+import { integerWidth, PairedRows, pointsOf, type RowsOfLengths, UNIT } from '../kernels/products';
 import { MAX_RESIDUAL_BYTES, ONE_WEIGHT, type ResidualTables } from '../kernels/residuals';
 import { Rotation, rotationKernel } from '../kernels/rotation';
 import { checksum } from '../kernels/xxhash';
@@ -40,7 +40,7 @@ export interface SpaceParts {
   readonly seed: bigint;
   /** The mean cosine of rows with their centroids, to which a dense space shortens these. */
   readonly nearness: number;
-  readonly tree: TreeState;
+  readonly tree: CentroidTree;
 }
 
 /** Partitions that a search visits. */
@@ -60,7 +60,7 @@ export class Space {
   readonly width: number;
   /** Bytes of an entry's residual code; 0 in a space of codes, or of vectors that are too wide. */
   readonly bytesPerEntry: number;
-  readonly #tree: CentroidTree;
+  #pairs: PairedRows | null = null;
   readonly #rotation: Rotation | null;
   /** A rotation with the rotated centroids, and which of these were made. */
   #encoding: Rotation | null = null;
@@ -72,7 +72,6 @@ export class Space {
     this.width = integerWidth(parts.dimensions);
     this.count = parts.tree.centroids.length / this.width;
     this.#isRotated = new Uint8Array(this.count);
-    this.#tree = new CentroidTree(parts.tree);
     this.bytesPerEntry = parts.kind === 'dense' ? bytesPerEntryOf(parts.dimensions) : 0;
     this.#rotation =
       this.bytesPerEntry > 0 ? new Rotation(4 * this.bytesPerEntry, parts.seed) : null;
@@ -119,14 +118,14 @@ export class Space {
 
   /** The partitions of points, in order. */
   nearestTo(points: Int16Array): Uint32Array {
-    const nearest = new Uint32Array(points.length / this.width);
-    this.#tree.nearestInto(points, nearest);
-    return nearest;
+    return nearestIn(this.parts.tree, points);
   }
 
   /** The partitions of points, and their second ones. */
   nearestTwo(points: Int16Array): { own: Uint32Array; seconds: Uint32Array } {
-    return this.#tree.nearestTwo(points);
+    const { tree } = this.parts;
+    this.#pairs ??= new PairedRows({ values: tree.centroids, width: this.width });
+    return nearestTwo(tree, this.#pairs, points);
   }
 
   /** The first `count` partitions that a query visits: nearly always the nearest ones. */
@@ -138,7 +137,7 @@ export class Space {
     else roundInto(query.sums, lengthOf(query.sums), point, 0);
     const partitions = new Uint32Array(Math.min(count, this.count));
     const found = new Int32Array(partitions.length);
-    this.#tree.orderInto(point, partitions, found);
+    orderInto(this.parts.tree, point, partitions, found);
     const products = new Float64Array(found.length);
     for (let i = 0; i < found.length; i++) {
       products[i] = ONE_WEIGHT * (nearness * (found[i] / (UNIT * UNIT)));

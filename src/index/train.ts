@@ -188,9 +188,9 @@ export async function trainSpace(
   const { width, parts } = untrained;
   const count = Math.min(partitions, points.length / width);
   const tree = await trainTree(points, width, count, work);
-  const space = new Space({ ...parts, tree: tree.state });
+  const space = new Space({ ...parts, tree });
   if (parts.kind === 'codes') return space;
-  return new Space({ ...parts, nearness: nearnessOf(space, points), tree: tree.state });
+  return new Space({ ...parts, nearness: nearnessOf(space, points), tree });
 }
 
 /**

@@ -7,7 +7,12 @@
 
 import { type Range, toStarts } from '../base/arrays';
 import { checkInteger, wrongType } from '../base/check';
-import { type GroupLists, PairedRows, productsKernel, vectorsAtOnce } from '../kernels/products';
+import {
+  type GroupLists,
+  type PairedRows,
+  productsKernel,
+  vectorsAtOnce,
+} from '../kernels/products';
 import type { Task } from '../threads/job';
 
 /** Number of groups whose centroids a vector is compared with. */
@@ -27,32 +32,26 @@ const SECOND_GROUPS = 16;
 const NEAR_TIMES = 32;
 /**
  * Centroids of length UNIT in groups: group g has the coarse centroid g and the centroids
- * `starts[g]` to `starts[g + 1] - 1`.
+ * `starts[g]` to `starts[g + 1] - 1`. The arrays are in WebAssembly memories, which the kernels of
+ * all threads read in place.
  */
-export interface TreeState {
+export interface CentroidTree {
   readonly centroids: Int16Array;
   readonly coarse: Int16Array;
   readonly starts: Uint32Array;
   readonly width: number;
 }
 
-/** Finds the nearest centroid of each rounded point as `CentroidTree` does. */
-export const NEAREST_CENTROIDS: Task<TreeState, Int16Array, Uint32Array> = {
+/** Finds the nearest centroid of each rounded point by `nearestIn`. */
+export const NEAREST_CENTROIDS: Task<CentroidTree, Int16Array, Uint32Array> = {
   name: 'nearest centroids',
-  open(state) {
-    const tree = new CentroidTree(state);
-    return (points) => {
-      const out = new Uint32Array(points.length / state.width);
-      tree.nearestInto(points, out);
-      return out;
-    };
-  },
+  open: (tree) => (points) => nearestIn(tree, points),
 };
 
 /** The tree of a file, whose numbers are not known to fit each other. */
 export function checkedTree(
-  tree: Omit<TreeState, 'starts'> & { readonly starts: unknown },
-): TreeState {
+  tree: Omit<CentroidTree, 'starts'> & { readonly starts: unknown },
+): CentroidTree {
   const { centroids, coarse, starts, width } = tree;
   const count = centroids.length / width;
   if (!Array.isArray(starts)) throw wrongType('starts', 'an array of numbers', starts);
@@ -65,118 +64,126 @@ export function checkedTree(
   return { centroids, coarse, starts: Uint32Array.from(starts), width };
 }
 
-/** Finds a centroid that is nearly always the nearest one of a vector. */
-export class CentroidTree {
-  /** Its arrays are in WebAssembly memories, which the kernels of all threads read in place. */
-  readonly state: TreeState;
-  #pairs: PairedRows | null = null;
+/**
+ * For each vector the nearest of the centroids of the GROUPS groups nearest to it, which is nearly
+ * always the nearest of all.
+ */
+export function nearestIn(tree: CentroidTree, vectors: Int16Array): Uint32Array {
+  const { centroids, width } = tree;
+  const all = { values: centroids, width };
+  const nearest = new Uint32Array(vectors.length / width);
+  eachBlock(tree, vectors, [GROUPS], (some, first, [lists]) => {
+    const end = first + some.length / width;
+    productsKernel.nearestInto(all, some, nearest.subarray(first, end), lists);
+  });
+  return nearest;
+}
 
-  constructor(state: TreeState) {
-    this.state = state;
+/**
+ * For each vector its centroid, as `nearestIn` finds it, and its second one; with one centroid,
+ * that one. The second is near the vector, in another direction than the first: a query from
+ * whose side the first centroid is far, so that its partition is visited late, then visits the
+ * second one early (SOAR; Sun et al., NeurIPS 2023). Of the centroids of the groups nearest to a
+ * vector the one of the least loss, as `pairs` of the centroids state it.
+ */
+export function nearestTwo(
+  tree: CentroidTree,
+  pairs: PairedRows,
+  vectors: Int16Array,
+): { own: Uint32Array; seconds: Uint32Array } {
+  const { centroids, width } = tree;
+  const all = { values: centroids, width };
+  const own = new Uint32Array(vectors.length / width);
+  const seconds = new Uint32Array(own.length);
+  eachBlock(tree, vectors, [GROUPS, SECOND_GROUPS], (some, first, [near, wider]) => {
+    const firsts = own.subarray(first, first + some.length / width);
+    const products = new Int32Array(firsts.length);
+    productsKernel.nearestInto(all, some, firsts, near, products);
+    seconds.set(pairs.secondsOf(some, firsts, products, wider), first);
+  });
+  // Groups without other centroids leave none: then any other, so that the two differ.
+  const count = centroids.length / width;
+  for (let i = 0; i < own.length; i++) {
+    if (seconds[i] === own[i]) seconds[i] = (own[i] + 1) % count;
   }
+  return { own, seconds };
+}
 
-  /** Writes for each vector the nearest of the centroids of the GROUPS groups nearest to it. */
-  nearestInto(vectors: Int16Array, out: Uint32Array): void {
-    const { centroids, width } = this.state;
-    const all = { values: centroids, width };
-    this.#eachBlock(vectors, [GROUPS], (some, first, [lists]) => {
-      const end = first + some.length / width;
-      productsKernel.nearestInto(all, some, out.subarray(first, end), lists);
-    });
+/**
+ * Writes the centroids nearest to a query to `order`, as many as it has room for, and their
+ * products to `products`; of those few that are wanted of many, one may be missed for another
+ * that is nearly as near.
+ */
+export function orderInto(
+  tree: CentroidTree,
+  query: Int16Array,
+  order: Uint32Array,
+  products: Int32Array,
+): void {
+  const { centroids, width } = tree;
+  const ranges = rangesNear(tree, query, NEAR_TIMES * order.length);
+  productsKernel.orderInto({ values: centroids, width }, ranges, query, order, products);
+}
+
+/** At least so many centroids: those of the groups nearest to a query, or all. */
+function rangesNear(
+  { centroids, coarse, starts, width }: CentroidTree,
+  query: Int16Array,
+  wanted: number,
+): Range[] {
+  const count = centroids.length / width;
+  const groupCount = starts.length - 1;
+  if (wanted >= count || groupCount < 2) return [{ first: 0, end: count }];
+  const groups = new Uint32Array(groupCount);
+  const ranges = [{ first: 0, end: groupCount }];
+  const rows = { values: coarse, width };
+  productsKernel.orderInto(rows, ranges, query, groups, new Int32Array(groupCount));
+  const near: Range[] = [];
+  for (let i = 0, found = 0; found < wanted; i++) {
+    const [first, end] = [starts[groups[i]], starts[groups[i] + 1]];
+    near.push({ first, end });
+    found += end - first;
   }
+  return near;
+}
 
-  /**
-   * For each vector its centroid, as `nearestInto` finds it, and its second one; with one centroid,
-   * that one. The second is near the vector, in another direction than the first: a query from
-   * whose side the first centroid is far, so that its partition is visited late, then visits the
-   * second one early (SOAR; Sun et al., NeurIPS 2023). Of the centroids of the groups nearest to a
-   * vector the one of the least loss, as `PairedRows` states it.
-   */
-  nearestTwo(vectors: Int16Array): { own: Uint32Array; seconds: Uint32Array } {
-    const { centroids, width } = this.state;
-    const all = { values: centroids, width };
-    this.#pairs ??= new PairedRows(all);
-    const pairs = this.#pairs;
-    const own = new Uint32Array(vectors.length / width);
-    const seconds = new Uint32Array(own.length);
-    this.#eachBlock(vectors, [GROUPS, SECOND_GROUPS], (some, first, [near, wider]) => {
-      const firsts = own.subarray(first, first + some.length / width);
-      const products = new Int32Array(firsts.length);
-      productsKernel.nearestInto(all, some, firsts, near, products);
-      seconds.set(pairs.secondsOf(some, firsts, products, wider), first);
-    });
-    // Groups without other centroids leave none: then any other, so that the two differ.
-    const count = centroids.length / width;
-    for (let i = 0; i < own.length; i++) {
-      if (seconds[i] === own[i]) seconds[i] = (own[i] + 1) % count;
+/**
+ * Calls `take` for blocks of vectors, with the first one, and for each number of `groups` which
+ * vectors are compared with which group of centroids, so many of the nearest ones: null where all
+ * are with all.
+ */
+function eachBlock(
+  tree: CentroidTree,
+  vectors: Int16Array,
+  groups: readonly number[],
+  take: (some: Int16Array, first: number, lists: readonly (GroupLists | null)[]) => void,
+): void {
+  const { starts, width } = tree;
+  const most = vectorsAtOnce(width);
+  for (let first = 0; first * width < vectors.length; first += most) {
+    const some = vectors.subarray(first * width, (first + most) * width);
+    take(some, first, starts.length <= 2 ? groups.map(() => null) : listsOf(tree, some, groups));
+  }
+}
+
+function listsOf(
+  { coarse, starts, width }: CentroidTree,
+  vectors: Int16Array,
+  groups: readonly number[],
+): GroupLists[] {
+  const count = starts.length - 1;
+  const most = Math.min(Math.max(...groups), count);
+  const near = productsKernel.nearestLists({ values: coarse, width }, vectors, most);
+  return groups.map((some) => {
+    const each = Math.min(some, most);
+    const ends = new Uint32Array(count);
+    for (let at = 0; at < near.length; at += most) {
+      for (let i = 0; i < each; i++) ends[near[at + i]]++;
     }
-    return { own, seconds };
-  }
-
-  /**
-   * Writes the centroids nearest to a query to `order`, as many as it has room for, and their
-   * products to `products`; of those few that are wanted of many, one may be missed for another
-   * that is nearly as near.
-   */
-  orderInto(query: Int16Array, order: Uint32Array, products: Int32Array): void {
-    const { centroids, width } = this.state;
-    const ranges = this.#near(query, NEAR_TIMES * order.length);
-    productsKernel.orderInto({ values: centroids, width }, ranges, query, order, products);
-  }
-
-  /** At least so many centroids: those of the groups nearest to a query, or all. */
-  #near(query: Int16Array, wanted: number): Range[] {
-    const { centroids, coarse, starts, width } = this.state;
-    const count = centroids.length / width;
-    const groupCount = starts.length - 1;
-    if (wanted >= count || groupCount < 2) return [{ first: 0, end: count }];
-    const groups = new Uint32Array(groupCount);
-    const ranges = [{ first: 0, end: groupCount }];
-    const rows = { values: coarse, width };
-    productsKernel.orderInto(rows, ranges, query, groups, new Int32Array(groupCount));
-    const near: Range[] = [];
-    for (let i = 0, found = 0; found < wanted; i++) {
-      const [first, end] = [starts[groups[i]], starts[groups[i] + 1]];
-      near.push({ first, end });
-      found += end - first;
+    const members = new Uint32Array(toStarts(ends));
+    for (let at = 0, vector = 0; at < near.length; at += most, vector++) {
+      for (let i = 0; i < each; i++) members[ends[near[at + i]]++] = vector;
     }
-    return near;
-  }
-
-  /**
-   * Calls `take` for blocks of vectors, with the first one, and for each number of `groups` which
-   * vectors are compared with which group of centroids, so many of the nearest ones: null where all
-   * are with all.
-   */
-  #eachBlock(
-    vectors: Int16Array,
-    groups: readonly number[],
-    take: (some: Int16Array, first: number, lists: readonly (GroupLists | null)[]) => void,
-  ): void {
-    const { starts, width } = this.state;
-    const most = vectorsAtOnce(width);
-    for (let first = 0; first * width < vectors.length; first += most) {
-      const some = vectors.subarray(first * width, (first + most) * width);
-      take(some, first, starts.length <= 2 ? groups.map(() => null) : this.#listsOf(some, groups));
-    }
-  }
-
-  #listsOf(vectors: Int16Array, groups: readonly number[]): GroupLists[] {
-    const { coarse, starts, width } = this.state;
-    const count = starts.length - 1;
-    const most = Math.min(Math.max(...groups), count);
-    const near = productsKernel.nearestLists({ values: coarse, width }, vectors, most);
-    return groups.map((some) => {
-      const each = Math.min(some, most);
-      const ends = new Uint32Array(count);
-      for (let at = 0; at < near.length; at += most) {
-        for (let i = 0; i < each; i++) ends[near[at + i]]++;
-      }
-      const members = new Uint32Array(toStarts(ends));
-      for (let at = 0, vector = 0; at < near.length; at += most, vector++) {
-        for (let i = 0; i < each; i++) members[ends[near[at + i]]++] = vector;
-      }
-      return { starts, members, ends };
-    });
-  }
+    return { starts, members, ends };
+  });
 }

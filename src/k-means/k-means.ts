@@ -15,7 +15,7 @@ import { integerWidth, productsKernel, UNIT } from '../kernels/products';
 import type { Job } from '../threads/job';
 import { runJob } from '../threads/parallel';
 import { lengthOf } from '../vectors/vectors';
-import { CentroidTree, NEAREST_CENTROIDS, type TreeState } from './centroid-tree';
+import { type CentroidTree, NEAREST_CENTROIDS } from './centroid-tree';
 
 export interface Points {
   /** Rows that have a direction, ascending. Null, removed and all-zero rows have none. */
@@ -204,7 +204,7 @@ const STEP_PRODUCTS = 2 ** 28;
 
 /** Assigns rows to centroids: a job, whose result is there when it is done. */
 interface Assignment {
-  readonly job: Job<TreeState & Pick<Points, 'integers'>, Int16Array, Uint32Array>;
+  readonly job: Job<CentroidTree & Pick<Points, 'integers'>, Int16Array, Uint32Array>;
   /** The mean cosine of the rows to their centroids. */
   objective(): number;
 }
@@ -267,7 +267,7 @@ export class KMeans {
     rows: Uint32Array,
     nearest: Uint32Array,
     progress: Progress,
-    tree?: TreeState,
+    tree?: CentroidTree,
   ): Assignment {
     const { length, integers } = this.#points;
     const block = this.#block;
@@ -441,10 +441,10 @@ export async function trainTree(
       means.move();
     }
   }
-  const tree = new CentroidTree({ centroids, coarse: coarse.rounded, starts, width });
+  const tree = { centroids, coarse: coarse.rounded, starts, width };
   if (groupCount > 1) {
     const means = new KMeans(points, count, centroids);
-    await runJob(means.assignment(rows, nearest, progress, tree.state).job, work);
+    await runJob(means.assignment(rows, nearest, progress, tree).job, work);
     means.move();
   }
   roundToByteRows(centroids, width, UNIT); // they take half of the bytes in a file

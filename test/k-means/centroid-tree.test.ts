@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { LongWork } from '../../src/base/long-work';
-import { checkedTree } from '../../src/k-means/centroid-tree';
+import { checkedTree, nearestIn, orderInto } from '../../src/k-means/centroid-tree';
 import { roundInto, trainTree } from '../../src/k-means/k-means';
 import { integerWidth } from '../../src/kernels/products';
 import { Draws } from '../reference/random';
@@ -44,13 +44,12 @@ describe.each([40, 256])('%i centroids in two levels', async (count) => {
   const before = sample.slice();
   const tree = await trainTree(sample, width, count, new LongWork());
   const others = sampled(500);
-  const found = new Uint32Array(500);
-  tree.nearestInto(others, found);
+  const found = nearestIn(tree, others);
 
   it('are all there, of unit length, and the vectors of the sample are only put in order', () => {
-    expect(tree.state.centroids).toHaveLength(count * width);
+    expect(tree.centroids).toHaveLength(count * width);
     for (let c = 0; c < count; c++) {
-      const square = product(tree.state.centroids, c, tree.state.centroids, c) / 32_767 ** 2;
+      const square = product(tree.centroids, c, tree.centroids, c) / 32_767 ** 2;
       expect(Math.abs(square - 1)).toBeLessThan(0.001);
     }
     const rowsOf = (vectors: Int16Array) =>
@@ -61,11 +60,11 @@ describe.each([40, 256])('%i centroids in two levels', async (count) => {
   });
 
   it('are found nearest, or nearly as near', () => {
-    const best = largest(others, tree.state.centroids);
+    const best = largest(others, tree.centroids);
     let equal = 0;
     let lost = 0;
     for (let i = 0; i < 500; i++) {
-      const own = product(others, i, tree.state.centroids, found[i]);
+      const own = product(others, i, tree.centroids, found[i]);
       expect(own).toBeLessThanOrEqual(best[i]);
       equal += Number(own === best[i]);
       lost += (best[i] - own) / 32_767 ** 2;
@@ -76,23 +75,22 @@ describe.each([40, 256])('%i centroids in two levels', async (count) => {
 
   it('lie nearer to new vectors than as many of the vectors themselves', () => {
     const mean = (values: number[]) => values.reduce((sum, one) => sum + one, 0) / values.length;
-    const trained = mean(largest(others, tree.state.centroids));
+    const trained = mean(largest(others, tree.centroids));
     const drawn = mean(largest(others, before.subarray(0, count * width)));
     expect(trained).toBeGreaterThan(drawn + 0.01 * 32_767 ** 2);
   });
 
   it('are the same for the same sample', async () => {
     const again = await trainTree(before.slice(), width, count, new LongWork());
-    expect(again.state.centroids).toEqual(tree.state.centroids);
+    expect(again.centroids).toEqual(tree.centroids);
   });
 });
 
 it('of as many vectors as centroids each has one', async () => {
   const sample = sampled(130);
   const tree = await trainTree(sample, width, 130, new LongWork());
-  const found = new Uint32Array(130);
-  tree.nearestInto(sample, found);
-  expect(tree.state.centroids).toHaveLength(130 * width);
+  const found = nearestIn(tree, sample);
+  expect(tree.centroids).toHaveLength(130 * width);
   expect(new Set(found).size).toBeGreaterThan(60);
 });
 
@@ -103,14 +101,14 @@ it('of many centroids the few nearest to a query are nearly always those of all'
   let hits = 0;
   for (let i = 0; i < 100; i++) {
     const query = queries.subarray(i * width, (i + 1) * width);
-    const all = Array.from({ length: count }, (_, c) => product(tree.state.centroids, c, query, 0));
+    const all = Array.from({ length: count }, (_, c) => product(tree.centroids, c, query, 0));
     const [order, products] = [new Uint32Array(4), new Int32Array(4)];
-    tree.orderInto(query, order, products);
+    orderInto(tree, query, order, products);
     expect([...products]).toEqual(Array.from(order, (c) => all[c]));
     const least = [...all].sort((a, b) => b - a)[3];
     hits += order.filter((c) => all[c] >= least).length;
     const [every, own] = [new Uint32Array(count), new Int32Array(count)];
-    tree.orderInto(query, every, own);
+    orderInto(tree, query, every, own);
     expect(new Set(every).size).toBe(count);
   }
   expect(hits).toBeGreaterThan(0.95 * 400);

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { LongWork } from '../../src/base/long-work';
-import { CentroidTree } from '../../src/k-means/centroid-tree';
+import { type CentroidTree, nearestIn, nearestTwo } from '../../src/k-means/centroid-tree';
 import { allocateIntegers, roundInto, trainTree } from '../../src/k-means/k-means';
-import { UNIT } from '../../src/kernels/products';
+import { PairedRows, UNIT } from '../../src/kernels/products';
 import { Draws } from '../reference/random';
 
 const WIDTH = 24;
@@ -23,6 +23,8 @@ function flatTree(centroids: Int16Array) {
   return { centroids, coarse: new Int16Array(WIDTH), starts, width: WIDTH };
 }
 
+const twoOf = (tree: CentroidTree, vectors: Int16Array) =>
+  nearestTwo(tree, new PairedRows({ values: tree.centroids, width: WIDTH }), vectors);
 const vectorOf = (all: Int16Array, i: number) =>
   Array.from(all.subarray(i * WIDTH, (i + 1) * WIDTH), (value) => value / UNIT);
 const dot = (a: number[], b: number[]) => a.reduce((sum, value, i) => sum + value * b[i], 0);
@@ -45,7 +47,7 @@ describe('the second centroid of a vector', () => {
   });
 
   it('has the least loss of all that are near, but for rounding', () => {
-    const { own, seconds } = new CentroidTree(flatTree(centroids)).nearestTwo(points);
+    const { own, seconds } = twoOf(flatTree(centroids), points);
     expect(own).toEqual(nearest);
     seconds.forEach((second, i) => {
       const losses = Array.from({ length: 40 }, (_, c) =>
@@ -60,7 +62,7 @@ describe('the second centroid of a vector', () => {
   });
 
   it('is seldom the next nearest, which lies along the first difference', () => {
-    const { own, seconds } = new CentroidTree(flatTree(centroids)).nearestTwo(points);
+    const { own, seconds } = twoOf(flatTree(centroids), points);
     const along = (pick: (i: number) => number) => {
       let sum = 0;
       for (let i = 0; i < 300; i++) {
@@ -87,9 +89,8 @@ describe('the second centroid of a vector', () => {
   it('is another one in a tree of many groups', async () => {
     const sample = unitVectors(3, 4000);
     const tree = await trainTree(sample, WIDTH, 200, new LongWork());
-    const nearest = new Uint32Array(300);
-    tree.nearestInto(points, nearest);
-    const { own, seconds } = new CentroidTree(tree.state).nearestTwo(points);
+    const nearest = nearestIn(tree, points);
+    const { own, seconds } = twoOf(tree, points);
     expect(own).toEqual(nearest);
     seconds.forEach((second, i) => {
       expect(second).not.toBe(nearest[i]);
@@ -99,8 +100,7 @@ describe('the second centroid of a vector', () => {
 
   it('is the first one where there is no other', () => {
     const one = centroids.slice(0, WIDTH);
-    const seconds = new CentroidTree(flatTree(one));
     const none = new Uint32Array(300);
-    expect(seconds.nearestTwo(points)).toEqual({ own: none, seconds: none });
+    expect(twoOf(flatTree(one), points)).toEqual({ own: none, seconds: none });
   });
 });
