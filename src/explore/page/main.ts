@@ -12,7 +12,7 @@ import { Store, sourceOf, type View } from './store';
 const root = document.getElementById('page') as HTMLElement;
 /** Its logo and title are in the HTML, so that they are painted before this script has run. */
 const header = root.querySelector('header') as HTMLElement;
-/** JSON in a page in one file (server/pages.ts); undefined on the page of a server. */
+/** JSON in a page in one file (server/server.ts); undefined on the page of a server. */
 const heldText = document.getElementById('held')?.textContent;
 /** What the page holds; null where a server answers. */
 const held: Held | null = heldText ? JSON.parse(heldText) : null;
