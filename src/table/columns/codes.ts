@@ -69,8 +69,16 @@ function copyInto(
   { width, heldBytes }: { readonly width: number; readonly heldBytes: number },
 ): void {
   const { length } = data;
-  if (isEven && heldBytes === width) {
-    out.set(bytes.subarray(0, length * width));
+  let isDense = heldBytes === width;
+  for (let row = 0; !isEven && row < length; row++) {
+    const found = end(row) - start(row);
+    if (found === heldBytes) continue;
+    isDense = false;
+    if (!data.getValid(row)) continue;
+    throw new Error(`row ${firstRow + row}: expected a code of ${heldBytes} bytes, got ${found}`);
+  }
+  if (isDense && length > 0) {
+    out.set(bytes.subarray(start(0), end(length - 1)));
     // Null rows of a file may have any bytes, so they are cleared.
     for (let row = 0; data.nullCount > 0 && row < length; row++) {
       if (!data.getValid(row)) out.fill(0, row * width, (row + 1) * width);
@@ -79,16 +87,11 @@ function copyInto(
   }
   for (let row = 0; row < length; row++) {
     if (!data.getValid(row)) continue;
-    const [from, found] = [start(row), end(row) - start(row)];
-    const name = `row ${firstRow + row}`;
-    if (found !== heldBytes) {
-      throw new Error(`${name}: expected a code of ${heldBytes} bytes, got ${found}`);
+    const code = bytes.subarray(start(row), end(row));
+    if (code.subarray(width).some((byte) => byte !== 0)) {
+      throw new Error(`row ${firstRow + row}: its integers have more bits than a code`);
     }
-    for (let i = 0; i < width; i++) out[row * width + i] = bytes[from + i];
-    for (let i = width; i < heldBytes; i++) {
-      if (bytes[from + i] !== 0)
-        throw new Error(`${name}: its integers have more bits than a code`);
-    }
+    out.set(code.subarray(0, width), row * width);
   }
 }
 
