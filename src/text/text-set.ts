@@ -150,8 +150,8 @@ function lettersInto(
  * The function from tokens to their dimensions: their hashes, or for shingles with 'minwise' the
  * numbers that `SetReader` computes. The kernel hashes many in one call.
  */
-export function hashOfTokens(projection: Projection, { areShingles }: Splitter): HashWords {
-  const areNumbers = projection === 'minwise' && areShingles;
+export function hashOfTokens(projection: Projection, { wordsInToken }: Splitter): HashWords {
+  const areNumbers = projection === 'minwise' && (wordsInToken ?? 1) > 1;
   if (!areNumbers && hasKernels()) return hashWords;
   const hashOne = areNumbers ? hashShingle : hashWord;
   return (units, starts, hashes) => {

@@ -15,18 +15,18 @@ export type Tokenizer = ((text: string) => Iterable<string>) & { readonly kind?:
 /**
  * How a text is split. 'words': runs of letters and digits in lower case, and pairs of neighbouring
  * characters in scripts without spaces. `characters`: overlapping runs of so many; white space is
- * one blank. `shingles`: overlapping runs of so many words or other tokens. Runs have 1 to 1,000
- * parts; a shorter text is one token.
+ * one blank. `shingles`: overlapping runs of so many words. Runs have 1 to 1,000 parts; a shorter
+ * text is one token.
  */
 export type Tokens =
   | 'words'
   | { readonly characters: number }
-  | { readonly shingles: number; readonly of?: Tokens }
+  | { readonly shingles: number }
   | Tokenizer;
 
-type TokensAsData = { characters?: number; shingles?: number; of?: Tokens };
+type TokensAsData = { characters?: number; shingles?: number };
 const RUN_PARTS = (name: string, value: unknown) => checkInteger(`tokens.${name}`, value, 1, 1000);
-const TOKENS = { characters: RUN_PARTS, shingles: RUN_PARTS, of: null };
+const TOKENS = { characters: RUN_PARTS, shingles: RUN_PARTS };
 
 /** How texts are split, checked. */
 export interface Splitter {
@@ -35,15 +35,13 @@ export interface Splitter {
   readonly split: Tokenizer;
   /** The number of words of a token, where tokens are words or shingles of them; else null. */
   readonly wordsInToken: number | null;
-  /** True for shingles of any tokens, which are joined by blanks. */
-  readonly areShingles: boolean;
   /** False where a function of the caller splits, which another thread cannot have. */
   readonly isData: boolean;
 }
 
 /** Checks how texts are split. */
 export function splitterOf(tokens: Tokens): Splitter {
-  const plain = { wordsInToken: null, areShingles: false, isData: true };
+  const plain = { wordsInToken: null, isData: true };
   if (tokens === 'words') return { ...plain, kind: tokens, split: words, wordsInToken: 1 };
   if (typeof tokens === 'function') {
     const { kind = 'own' } = tokens;
@@ -52,20 +50,17 @@ export function splitterOf(tokens: Tokens): Splitter {
   }
   if (typeof tokens !== 'object' || tokens === null) throw notTokens(tokens);
   const given = checkOptions<TokensAsData>(tokens, TOKENS, 'tokens');
-  const names = Object.keys(given).filter((name) => name !== 'of');
-  if (names.length !== 1 || ('of' in given && names[0] !== 'shingles')) throw notTokens(tokens);
-  const { characters, shingles, of = 'words' } = given;
+  if (Object.keys(given).length !== 1) throw notTokens(tokens);
+  const { characters, shingles } = given;
   if (characters !== undefined) {
     return { ...plain, kind: `characters(${characters})`, split: charactersBy(characters) };
   }
   const count = shingles as number;
-  const { kind, split, wordsInToken, isData } = splitterOf(of);
   return {
-    kind: `shingles(${count}, ${kind})`,
-    split: (text) => runsOf(Array.from(split(text)), count, ' '),
-    wordsInToken: of === 'words' ? count * (wordsInToken as number) : null,
-    areShingles: true,
-    isData,
+    ...plain,
+    kind: `shingles(${count}, words)`,
+    split: (text) => runsOf(words(text), count, ' '),
+    wordsInToken: count,
   };
 }
 

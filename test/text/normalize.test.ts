@@ -55,7 +55,6 @@ describe.each(['signs', 'minwise'] as const)('a hasher of %s', (projection) => {
   it.each<[string, Tokens]>([
     ['words', 'words'],
     ['shingles', { shingles: 2 }],
-    ['shingles of characters', { shingles: 2, of: { characters: 3 } }],
     ['characters', { characters: 4 }],
     ['tokens of the caller', (text: string) => text.toLowerCase().match(/\S+/g) ?? []],
   ])('reads %s of texts without them, in every call', async (_, tokens) => {

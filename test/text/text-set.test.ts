@@ -103,15 +103,13 @@ describe('texts as sets', () => {
   });
 });
 
-it('stop words and other tokens give the numbers of the rule too', () => {
+it('stop words leave the numbers of the rule', () => {
   const text = 'a cup of tea and a cup of milk';
   const all = setOf(hasherOf({ shingles: 2 }), text).map(([number]) => number);
   const some = setOf(hasherOf({ shingles: 2 }, { stopWords: ['a cup'] }), text);
   expect(some.map(([number]) => number)).toEqual(
     all.filter((one) => one !== numberOf(['a', 'cup'])),
   );
-  const own = { shingles: 2, of: (one: string) => one.split(' ') };
-  expect(setOf(hasherOf(own), text)).toEqual(naiveSet(text, 2));
   const simhash = new TextHasher({ tokens: { shingles: 2 } }).vectorize('green tea');
   expect([...(simhash.indices as BigUint64Array)]).toEqual([hashWord('green tea')]);
 });

@@ -35,7 +35,6 @@ describe('characters and shingles', () => {
     expect(splitBy({ characters: 3 }, 'Ab  cd')).toEqual(['ab ', 'b c', ' cd']);
     expect(splitBy({ characters: 2 }, '😀😁x')).toEqual(['😀😁', '😁x']);
     expect(splitBy({ shingles: 2 }, 'a b c d')).toEqual(['a b', 'b c', 'c d']);
-    expect(splitBy({ shingles: 2, of: { characters: 2 } }, 'abcd')).toEqual(['ab bc', 'bc cd']);
   });
 
   it('a shorter text is one', () => {
@@ -53,11 +52,8 @@ describe('characters and shingles', () => {
 });
 
 it('kinds name themselves', () => {
-  const kinds: Tokens[] = [
-    ...['words' as const, { characters: 4 }, { shingles: 3 }],
-    ...[{ shingles: 2, of: { characters: 2 } }],
-  ];
+  const kinds: Tokens[] = [...['words' as const, { characters: 4 }, { shingles: 3 }]];
   expect(kinds.map((tokens) => splitterOf(tokens).kind)).toEqual([
-    ...['words', 'characters(4)', 'shingles(3, words)', 'shingles(2, characters(2))'],
+    ...['words', 'characters(4)', 'shingles(3, words)'],
   ]);
 });
