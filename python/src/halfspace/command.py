@@ -122,12 +122,12 @@ def write_rows(folder: str, batches: Iterable[pa.RecordBatch]) -> str | None:
 
 
 def on_file(arguments: Iterable[str], batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Yields what the command makes of batches that it reads twice: they are written to a file, which
-    the arguments leave out. No batches give none."""
-    verb, *words = arguments
+    """Like `stream`, where the command reads the batches twice: they are written to a file, which takes
+    the place of the argument "-"."""
     with tempfile.TemporaryDirectory() as folder:
         if path := write_rows(folder, batches):
-            printed = run(verb, path, *words, "--from", "arrows", "--to", "arrows")
+            words = (path if one == "-" else one for one in arguments)
+            printed = run(*words, "--from", "arrows", "--to", "arrows")
             yield from checked(io.BytesIO(printed))
 
 

@@ -35,6 +35,8 @@ CELL_ROWS = 4_000_000
 CENSUS_ROWS, CENSUS_TASKS = 1_000_000, 64
 #: Yields (cell, side, rows) for the rows of a matrix of codes that go to each cell.
 Copies = Callable[[np.ndarray], Iterator[tuple[int, int, np.ndarray]]]
+#: The columns of rows that the command gets, and those that stay with its caller.
+COMPARED, HELD = ("code", "within", "source", "value"), ("id", "within")
 
 
 @dataclass
@@ -91,8 +93,10 @@ def near(coded: Coded, max_distance: int, cell_rows: int) -> DataFrame:
                 yield from _near_of_sides(parts, words)
                 continue
             sets = "/".join(",".join(map(str, bits)) for bits in (cell.agree, *cell.differ))
+            rows = Rows(unpacked(parts))
             own = [*words, *within, *options(cell=sets or None)]
-            yield from map(_pairs, stream(["pairs", "-", "-q", *own], unpacked(parts)))
+            for found in stream(["pairs", "-", "-q", *own], rows.sent()):
+                yield pairs_of(rows, rows, found)
 
     return _in_cells(coded, max_distance, cell_rows, join, f"a {kind}, b {kind}, distance int")
 
@@ -117,7 +121,7 @@ def between(
     def of_turn(some: list[bytes]) -> DataFrame:
         def join(batches: Batches) -> Batches:
             for piece in pieces(batches, cell_rows):
-                yield from near_of_two(opened(some), piece, words)
+                yield from _near_ids(opened(some), piece, words)
 
         return there.mapInArrow(join, schema)
 
@@ -139,12 +143,11 @@ def ties(coded: Coded, max_distance: int, cell_rows: int) -> DataFrame:
 
     def tie(batches: Batches, _: list[layout.Cell]) -> Batches:
         # Rows of several cells may meet: what is near is near.
-        ids: list[pa.Array] = []
-        for found in stream(words, noted(unpacked(batches), "id", ids)):
-            known = pa.chunked_array(ids)
-            first = known.take(found.column("group")).combine_chunks()
-            pairs = pa.RecordBatch.from_arrays([first, found.column("id")], ["id_a", "id_b"])
-            yield pairs.filter(pc.not_equal(first, found.column("id")))
+        rows = Rows(unpacked(batches))
+        for found in stream(words, rows.sent()):
+            dropped = found.filter(pc.not_equal(found.column("group"), found.column("row")))
+            ends = [rows.ids(dropped.column(name)) for name in ("group", "row")]
+            yield pa.RecordBatch.from_arrays(ends, ["id_a", "id_b"])
 
     return _in_cells(coded, max_distance, cell_rows, tie, f"id_a {kind}, id_b {kind}")
 
@@ -220,9 +223,35 @@ def _copying(copies: Copies) -> Callable[[Batches], Batches]:
     return copy
 
 
-def _pairs(found: pa.RecordBatch) -> pa.RecordBatch:
-    a, b, distance = (found.column(name) for name in ("id_a", "id_b", "distance"))
-    return pa.RecordBatch.from_arrays([a, b, distance.cast(pa.int32())], ["a", "b", "distance"])
+class Rows:
+    """Rows on their way to the command, which names them by their numbers from 0 on."""
+
+    def __init__(self, batches: Batches, *held: str) -> None:
+        self._batches, self._names = batches, held or HELD
+        self._held: list[pa.RecordBatch] = []
+
+    def sent(self) -> Batches:
+        """What the command gets of them."""
+        for batch in self._batches:
+            columns = batch.schema.names
+            self._held.append(batch.select([name for name in self._names if name in columns]))
+            yield batch.select([name for name in COMPARED if name in columns])
+
+    def held(self) -> pa.RecordBatch:
+        """The columns `held` of those that were sent."""
+        if len(self._held) > 1:
+            self._held = pa.Table.from_batches(self._held).combine_chunks().to_batches()
+        return self._held[0]
+
+    def ids(self, numbers: pa.Array) -> pa.Array:
+        return self.held().column("id").take(numbers)
+
+
+def pairs_of(left: Rows, right: Rows, found: pa.RecordBatch) -> pa.RecordBatch:
+    """Pairs with ids: a, b and what else the command found."""
+    ids = [left.ids(found.column("a")), right.ids(found.column("b"))]
+    distance = found.column("distance").cast(pa.int32())
+    return pa.RecordBatch.from_arrays([*ids, distance], ["a", "b", "distance"])
 
 
 def _near_of_sides(batches: Batches, words: list[str]) -> Batches:
@@ -233,29 +262,23 @@ def _near_of_sides(batches: Batches, words: list[str]) -> Batches:
     side, left = next(sides, (1, iter(())))
     if side == 0:
         right = (value.as_buffer() for _, some in sides for _, value in some)
-        yield from near_of_two(opened(value.as_buffer() for _, value in left), opened(right), words)
+        yield from _near_ids(opened(value.as_buffer() for _, value in left), opened(right), words)
 
 
-def near_of_two(left: Batches, right: Batches, words: list[str]) -> Batches:
+def _near_ids(left: Batches, right: Batches, words: list[str]) -> Batches:
+    a, b = Rows(left), Rows(right)
+    return (pairs_of(a, b, found) for found in near_of_two(a, b, words))
+
+
+def near_of_two(left: Rows, right: Rows, words: list[str]) -> Batches:
     """The near pairs of a row of each, of one value of `within` where they have it: the command does
     not compare it of two inputs. The left rows become a file."""
-    seen: tuple[list[pa.Array], list[pa.Array]] = ([], [])
     with tempfile.TemporaryDirectory() as folder:
-        path = write_rows(folder, noted(left, "within", seen[0]))
+        path = write_rows(folder, left.sent())
         if path is None:
             return
-        for found in stream(["pairs", path, "-", "-q", *words], noted(right, "within", seen[1])):
-            pairs = _pairs(found)
-            if seen[0]:
-                sides = zip(seen, "ab", strict=True)
-                a, b = (pa.chunked_array(values).take(found.column(at)) for values, at in sides)
-                pairs = pairs.filter(pc.equal(a, b).combine_chunks())
-            yield pairs
-
-
-def noted(batches: Batches, name: str, values: list[pa.Array]) -> Batches:
-    """The same batches; `values` grows by a column of theirs, where they have it."""
-    for batch in batches:
-        if name in batch.schema.names:
-            values.append(batch.column(name))
-        yield batch
+        for found in stream(["pairs", path, "-", "-q", *words], right.sent()):
+            if "within" in left.held().schema.names:
+                ends = zip((left, right), "ab", strict=True)
+                found = found.filter(pc.equal(*(side.held()["within"].take(found[at]) for side, at in ends)))
+            yield found

@@ -5,21 +5,16 @@ from __future__ import annotations
 
 from typing import Any
 
-import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from ..command import on_file, stream
-from .cells import CELL_ROWS, Coded, between, noted
+from .cells import CELL_ROWS, Coded, between
 from .components import components
 from .fingerprint import options
-from .giants import heads_of_stars, numbered, order_of, plan_of
+from .giants import PLAN, heads_of_stars, order_of, plan_of, planned
 from .pairs import Source, edges
 from .stages import Checkpoint
 from .survey import survey
-from .tasks import Batches
-
-PLAN = ["id", "group", "action", "duplicate_of", "distance"]
 
 
 def dedup(
@@ -74,8 +69,8 @@ def dedup(
         codes = codes.join(known.select("id"), "id", "left_anti")
     coded = Coded.of(codes.drop("value"), stages, id if against is None else None)
     grouped = components(edges(coded, max_distance, cell_rows), stages, cell_rows)
-    words = ["dedup", "--id", "id", *options(keep=rule)]
     alike = coded.words(max_distance)
+    words = options(keep=rule, keep_at_most=keep_at_most)
     if source.least:
         words += source.exact_words(within)
         compared = source.compared(rows, codes, id)
@@ -87,12 +82,12 @@ def dedup(
     giants = [] if source.least else [row["component"] for row in counts.collect()]
     if giants:
         order = order_of(rule, codes.schema["value"].dataType.simpleString())
-        ranked = numbered(compared.where(F.col("component").isin(giants)), order, "rank", stages)
+        ordered = compared.where(F.col("component").isin(giants)).orderBy(*order)
+        ranked = stages.keep(ordered.withColumn("rank", F.monotonically_increasing_id()), "order")
         heads = heads_of_stars(ranked, alike, cell_rows, stages)
         parts.append(plan_of(heads, ranked, keep_at_most or 1))
         compared = compared.where(~F.col("component").isin(giants))
-    words += options(keep_at_most=keep_at_most)
-    parts.append(_planned(compared, words, from_file=bool(source.least)))
+    parts.append(planned(compared, "id", words, ["id"], from_file=bool(source.least)))
     single = codes.select("id").join(grouped.select("id"), "id", "left_anti")
     plan = _plan(single, "id", "id", F.lit("keep"), "id", F.lit(0))
     for part in parts:
@@ -135,26 +130,3 @@ def _rule(keep: str, text: str | None) -> tuple[str, Column]:
         "keep expected first, last, longest, longest:COLUMN, lowest:COLUMN or highest:COLUMN, "
         f'got "{keep}"'
     )
-
-
-def _planned(grouped: DataFrame, words: list[str], from_file: bool) -> DataFrame:
-    """The plan of rows with their components, which are whole in a task."""
-    names = [name for name in grouped.columns if name != "component"]
-
-    def plan(batches: Batches) -> Batches:
-        ids: list[pa.Array] = []
-
-        seen = noted((batch.select(names) for batch in batches), "id", ids)
-        verb, *rest = words
-        made = on_file([*words, "-q"], seen) if from_file else stream([verb, "-", "-q", *rest], seen)
-        for found in made:
-            known = pa.chunked_array(ids)
-            group, other = (known.take(found.column(name)) for name in ("group", "duplicate_of"))
-            distance = found.column("distance").cast(pa.int32())
-            columns = [found.column("id"), group, found.column("action"), other, distance]
-            yield from pa.Table.from_arrays(columns, PLAN).combine_chunks().to_batches()
-
-    name = grouped.schema["id"].dataType.simpleString()
-    parts = grouped.repartition("component").sortWithinPartitions("id")
-    schema = f"id {name}, `group` {name}, action string, duplicate_of {name}, distance int"
-    return parts.mapInArrow(plan, schema)

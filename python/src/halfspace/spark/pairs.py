@@ -10,7 +10,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from ..command import on_file
-from .cells import CELL_ROWS, Coded, between, near, ties
+from .cells import CELL_ROWS, Coded, Rows, between, near, pairs_of, ties
 from .components import components
 from .fingerprint import fingerprint, options
 from .stages import Checkpoint
@@ -156,13 +156,12 @@ def edges(codes: Coded, max_distance: int, cell_rows: int) -> DataFrame:
 def _exact(rows: DataFrame, source: Source, within: str | None) -> DataFrame:
     """The pairs within components that are as similar as wanted: no other pairs are near."""
     [name] = (least.removeprefix("min_") for least in source.least)
-    words = ["pairs", "-q", "--id", "id", *source.exact_words(within)]
-    names = [name for name in rows.columns if name != "component"]
+    words = ["pairs", "-", "-q", *source.exact_words(within)]
 
     def compare(batches: Batches) -> Batches:
-        for found in on_file(words, (batch.select(names) for batch in batches)):
-            a, b, distance, similarity = (found.column(one) for one in ("id_a", "id_b", "distance", name))
-            columns = [a, b, distance.cast(pa.int32()), similarity]
+        own = Rows(batches)
+        for found in on_file(words, own.sent()):
+            columns = [*pairs_of(own, own, found).columns, found.column(name)]
             yield pa.RecordBatch.from_arrays(columns, ["id_a", "id_b", "distance", name])
 
     kind = rows.schema["id"].dataType.simpleString()
