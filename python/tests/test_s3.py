@@ -71,7 +71,7 @@ class OnS3(unittest.TestCase):
         with self.assertRaisesRegex(FileExistsError, "holds an index"):
             build_index(rows, "s3a://bucket/docs.hs", **options)
         queries = table.iloc[::50]
-        found = nearest(spark, "s3a://bucket/docs.hs", spark.createDataFrame(queries, rows.schema), k=5).collect()
+        found = nearest(spark, "s3a://bucket/docs.hs", spark.createDataFrame(queries, rows.schema), vector="v", k=5).collect()
         # What the command finds in each segment of a copy.
         copy = pathlib.Path(folder.name, "copy.hs")
         copy.mkdir()

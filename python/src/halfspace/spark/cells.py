@@ -171,16 +171,8 @@ def _in_cells(
         said = f"all with all, in {len(cells)} cells"
         copies: Copies = functools.partial(layout.grid_copies, shards)
     else:
-        hottest: list[int] = []
-
-        def census(*level: Any) -> list[np.ndarray]:
-            counts = _census(coded, *level)
-            hottest.append(max(int(of_node.max()) for of_node in counts))
-            return counts
-
-        root, cells = layout.tree(bits, distance, cell_rows, census)
-        said = f"{len(cells)} cells by the values of {distance + 1} blocks; the most frequent value of a "
-        said += f"block is that of {hottest[0]} codes"
+        root, cells = layout.tree(bits, distance, cell_rows, functools.partial(_census, coded))
+        said = f"{len(cells)} cells by the values of {distance + 1} blocks"
         copies = functools.partial(layout.tree_copies, root)
     log.info("%d codes within %d of %d bits: %s", count, distance, bits, said)
     sent = coded.packed.mapInArrow(_copying(copies), "key int, cell int, side int, rows binary")
@@ -217,7 +209,7 @@ def _copying(copies: Copies) -> Callable[[Batches], Batches]:
                     continue
                 ints = (key_of(cell), cell, side)
                 columns = [array(np.array([one], np.int32)) for one in ints]
-                columns.append(as_value(rows.take(array(there))))
+                columns.append(as_value(pa.Table.from_batches([rows.take(array(there))])))
                 yield pa.RecordBatch.from_arrays(columns, ["key", "cell", "side", "rows"])
 
     return copy

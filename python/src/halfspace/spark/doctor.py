@@ -27,15 +27,16 @@ def doctor(spark: SparkSession, tasks: int = 16) -> DataFrame:
 
     # Without a name of this module: it comes to workers that lack the package.
     def look(_: int) -> tuple[str | None, ...]:
+        import platform
+        import socket
+
         try:
             from halfspace.spark.doctor import report
-        except Exception as problem:
-            import platform
-            import socket
 
+            return report()
+        except Exception as problem:
             lacks = f"halfspace-spark or a package that it needs is missing: {problem}"
             return (socket.gethostname(), platform.python_version(), None, None, None, lacks)
-        return report()
 
     try:
         found = spark.range(0, tasks, 1, tasks).select(F.udf(look, SCHEMA)("id").alias("row"))

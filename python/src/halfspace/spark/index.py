@@ -9,12 +9,11 @@ tried again.
 
 from __future__ import annotations
 
-import io
+import hashlib
 import json
 import math
 import os
 import re
-import secrets
 import tempfile
 from collections.abc import Iterator
 from itertools import accumulate
@@ -25,7 +24,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
-from ..command import run, stream
+from ..command import run, stream, write_rows
 from .fingerprint import fingerprint, options
 from .storage import Storage, reading
 from .survey import survey
@@ -47,8 +46,6 @@ HELD_OUT, QUERIES = 32, 1500
 ANSWERS = "evaluated.arrow"
 #: Parts whose answers a task reads: 45 MB each.
 TOGETHER = 24
-#: A manifest, and the name of the file of answers.
-Part = tuple[bytes, str]
 
 
 def build_index(
@@ -56,31 +53,25 @@ def build_index(
     path: str,
     *,
     id: str = "id",
-    vector: str | None = None,
-    text: str | None = None,
+    vector: str,
     segments: int | None = None,
     recall: float | None = None,
     **hashing: Any,
 ) -> None:
     """Makes an index folder at a path of Spark's: the command opens it as any other.
-    `recall=0.95`, for vectors, trains centroids on a sample and finds that share of the true neighbours.
-    Further options are those of `halfspace index`: vectors, bits, tokens.
+    `recall=0.95` trains centroids on a sample and finds that share of the true neighbours. Further
+    options are those of `halfspace index`: vectors, bits.
 
     >>> build_index(rows, "s3a://bucket/docs.hs", vector="embedding", vectors="float32", recall=0.95)
     """
-    if (vector is None) == (text is None):
-        raise ValueError("give one of vector and text")
-    if text is not None and recall is not None:
-        raise ValueError("recall is for vectors: searches of texts look at all rows, and miss none")
-    kind, column = ("vector", vector or "") if text is None else ("text", text)
     storage = Storage(rows.sparkSession, path)
     if storage.in_task(lambda: _newest(storage)):
         raise FileExistsError(f"{path} holds an index")
-    chosen = rows.select(F.col(id).alias("id"), F.col(column).alias("source"))
+    chosen = rows.select(F.col(id).alias("id"), F.col(vector).alias("source"))
     total = survey(chosen.select("id"), id).rows
     if total == 0:
         raise ValueError("there are no rows to index")
-    words = ["index", "-", "-q", "--id", "id", f"--{kind}", "source", *options(**hashing)]
+    words = ["index", "-", "-q", "--id", "id", "--vector", "source", *options(**hashing)]
     model: dict[str, bytes] = {}
     queries = b""
     optimize = options(optimize=True, recall=recall)
@@ -113,35 +104,23 @@ def build_index(
                 manifest = Path(made, MANIFEST).read_bytes()
                 for name in (MANIFEST, "manifest.json"):
                     os.remove(f"{made}/{name}")
-                answers = _answers_of(json.loads(manifest))
                 if queries:
-                    os.rename(f"{made}/{ANSWERS}", f"{made}/{answers}")
+                    os.rename(f"{made}/{ANSWERS}", f"{made}/{_answers_of(manifest)}")
                 storage.put(made)
-            yield pa.RecordBatch.from_pylist([{"manifest": manifest, "answers": answers}])
+            yield pa.RecordBatch.from_pylist([{"manifest": manifest}])
 
     # In the order of ids: rows that tie in a segment then come by id, as `nearest` orders them.
     parts = to_tasks(parted, tasks, "task", "id")
-    found = parts.mapInArrow(build, "manifest binary, answers string").collect()
-    made = sorted(((bytes(row[0]), str(row[1])) for row in found), key=_first_row)
+    made = sorted(blobs(parts.mapInArrow(build, "manifest binary")), key=_first_row)
     while queries and len(made) > TOGETHER:
         groups = [made[i : i + TOGETHER] for i in range(0, len(made), TOGETHER)]
-        made = _merged_apart(groups, storage, queries)
-    storage.in_task(lambda: _published(storage, _merged(made, storage, optimize, queries)[0]))
+        merge = lambda number, groups=groups: [_merged(groups[number], storage, [], queries)]
+        made = storage.in_tasks(len(groups), merge)
+    storage.in_task(lambda: _published(storage, _merged(made, storage, optimize, queries)))
 
 
-def _merged_apart(groups: list[list[Part]], storage: Storage, queries: bytes) -> list[Part]:
-    """A part of each group of parts, by a task each."""
-
-    def merge(number: int) -> Iterator[bytes]:
-        manifest, answers = _merged(groups[number], storage, [], queries)
-        yield from (manifest, answers.encode())
-
-    found = storage.in_tasks(len(groups), merge)
-    return [(manifest, answers.decode()) for manifest, answers in zip(found[::2], found[1::2], strict=True)]
-
-
-def _first_row(part: Part) -> int:
-    return int(json.loads(part[0])["segments"][0]["firstRow"])
+def _first_row(manifest: bytes) -> int:
+    return int(json.loads(manifest)["segments"][0]["firstRow"])
 
 
 def _trained(chosen: DataFrame, total: int, words: list[str]) -> dict[str, bytes]:
@@ -174,30 +153,29 @@ def _written(folder: str, files: dict[str, bytes]) -> str:
     return folder
 
 
-def _merged(parts: list[Part], storage: Storage, words: list[str], queries: bytes) -> Part:
-    """The part that parts, which follow one another, are together. With `words` of --optimize it has
-    the recall that their answers to the queries show, else it has their answers."""
+def _merged(parts: list[bytes], storage: Storage, words: list[str], queries: bytes) -> bytes:
+    """The manifest of parts, which follow one another. With `words` of --optimize it has the recall
+    that their answers to the queries show, else their answers become one file."""
     with tempfile.TemporaryDirectory() as folder:
         output, measure = _written(f"{folder}/all.hs", {}), []
-        paths = [_written(f"{folder}/{i}.hs", {MANIFEST: manifest}) for i, (manifest, _) in enumerate(parts)]
+        paths = [_written(f"{folder}/{i}.hs", {MANIFEST: part}) for i, part in enumerate(parts)]
         if queries:
-            for path, (_, answers) in zip(paths, parts, strict=True):
-                storage.bring([answers], path)
-                os.rename(f"{path}/{answers}", f"{path}/{ANSWERS}")
-            storage.bring(_files(json.loads(parts[0][0]), []), output)
+            for path, part in zip(paths, parts, strict=True):
+                storage.bring([_answers_of(part)], path)
+                os.rename(f"{path}/{_answers_of(part)}", f"{path}/{ANSWERS}")
+            storage.bring(_files(json.loads(parts[0]), []), output)
             measure = [*words, *_asked(folder, queries), "--id", "id", "--vector", "source"]
         run("index", *paths, "--merge", "--manifests-only", *measure, "-q", "-o", output)
         manifest = Path(output, MANIFEST).read_bytes()
-        answers = _answers_of(json.loads(manifest))
         if queries and not words:
-            storage.put(_written(f"{folder}/answers", {answers: Path(output, ANSWERS).read_bytes()}))
-    return manifest, answers
+            answers = {_answers_of(manifest): Path(output, ANSWERS).read_bytes()}
+            storage.put(_written(f"{folder}/answers", answers))
+    return manifest
 
 
-def _answers_of(manifest: dict[str, Any]) -> str:
-    """A name of its own for what the rows of a part answer."""
-    first = manifest["segments"][0]["firstRow"]
-    return f"evaluated-000001-{first}-{secrets.token_hex(6)}.arrow"
+def _answers_of(manifest: bytes) -> str:
+    """The name of the file of what the rows of a part answer."""
+    return f"evaluated-000001-0-{hashlib.sha256(manifest).hexdigest()[:12]}.arrow"
 
 
 def _asked(folder: str, queries: bytes) -> list[str]:
@@ -209,22 +187,14 @@ def _queries(held: DataFrame, total: int) -> bytes:
     """Evaluation queries, each vector once, as an Arrow stream; empty without any."""
 
     def pack(batches: Batches) -> Batches:
-        all_rows = [*batches]
-        if not all_rows:
-            return
-        rows = pa.Table.from_batches(all_rows)
-        firsts: dict[tuple[float, ...], int] = {}
-        for i, values in enumerate(rows.column("source").to_pylist()):
-            firsts.setdefault(tuple(values), i)
-        sink = io.BytesIO()
-        with pa.ipc.new_stream(sink, rows.schema) as writer:
-            writer.write_table(rows.take(list(firsts.values())))
-        yield pa.RecordBatch.from_pylist([{"value": sink.getvalue()}])
+        with tempfile.TemporaryDirectory() as folder:
+            if path := write_rows(folder, batches):
+                yield pa.RecordBatch.from_pylist([{"value": Path(path).read_bytes()}])
 
-    # In the order of ids: however rows come from the shuffle, they measure the same.
     sample = held.sample(fraction=min(1.0, QUERIES * HELD_OUT / total), seed=1)
-    ordered = sample.repartition(1).sortWithinPartitions("id")
-    return b"".join(blobs(ordered.mapInArrow(pack, "value binary")))
+    # In the order of ids: however rows come from the shuffle, they measure the same.
+    each = sample.groupBy("source").agg(F.min("id").alias("id")).select("id", "source")
+    return b"".join(blobs(each.repartition(1).sortWithinPartitions("id").mapInArrow(pack, "value binary")))
 
 
 def _newest(storage: Storage) -> list[bytes]:
@@ -241,9 +211,6 @@ def _published(storage: Storage, merged: bytes) -> list[bytes]:
         raise FileExistsError(f"{storage.path} holds an index, which was made meanwhile")
     index = json.loads(merged)
     named = {file["name"] for part in (index, *index["segments"]) for file in part["files"].values()}
-    missing = named.difference(there)
-    if missing:
-        raise FileNotFoundError(f"{storage.path} lacks {min(missing)}, which a task wrote: was it deleted?")
     for name in (MANIFEST, "manifest.json"):
         storage.publish(name, merged)
     for name in there:
@@ -259,28 +226,22 @@ def nearest(
     *,
     k: int = 10,
     id: str = "id",
-    vector: str | None = None,
-    text: str | None = None,
+    vector: str,
     rank: str | None = None,
 ) -> DataFrame:
     """The k nearest rows of an index to each query: a DataFrame of query, rank, id, distance, cosine (exact)
     and estimatedCosine, one of which is null, ordered by cosine, then id. Ids of queries are of the type of
-    the index's; `vector` or `text` names their column where there is more than one next to the ids. The
-    queries are broadcast; a task searches a segment, of which it reads what the queries visit.
+    the index's. The queries are broadcast; a task searches a segment, of which it reads what they visit.
 
     >>> near = nearest(spark, "s3a://bucket/docs.hs", queries, k=10, vector="embedding")
     """
-    others = [one for one in (vector, text) if one] or [one for one in queries.columns if one != id]
-    if len(others) != 1:
-        raise ValueError(f"give one of vector and text: the queries have {', '.join(others)}")
     storage = Storage(spark, path)
     newest = storage.in_task(lambda: _newest(storage))
     if not newest:
         raise FileNotFoundError(f"{path} holds no index")
     manifest = newest[0]
     index = json.loads(manifest)
-    kind = "vector" if index["text"] is None else "text"
-    words = ["-", "-q", "--id", "id", f"--{kind}", "source", *options(k=k, rank=rank)]
+    words = ["-", "-q", "--id", "id", "--vector", "source", *options(k=k, rank=rank)]
 
     def search(batches: Batches) -> Batches:
         for segment, asked in runs(batches, "segment"):
@@ -292,7 +253,7 @@ def nearest(
                     for found in stream(["search", folder, *words, *where, *at], own):
                         yield _shaped(found)
 
-    asked = queries.select(F.col(id).alias("id"), F.col(others[0]).alias("source"))
+    asked = queries.select(F.col(id).alias("id"), F.col(vector).alias("source"))
     name = asked.schema["id"].dataType.simpleString()
     schema = f"query {name}, id {name}, distance int, cosine double, estimatedCosine double"
     segments = len(index["segments"])

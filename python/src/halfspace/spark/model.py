@@ -54,12 +54,9 @@ class SimHashModel:
             raise ValueError(f"threshold expected a similarity above 0 and at most 1, got {threshold}")
         coded = self.transform(datasetA).select(self.id, self.outputCol)
         other = None if datasetB is datasetA else self.transform(datasetB).select(self.id, self.outputCol)
-        found = pairs(coded, other, max_distance=self.distance(threshold), id=self.id, code=self.outputCol)
-        share = F.col("distance") / self.bits
-        similarity = F.cos(share * math.pi) if self.measure == "cosine" else 1 - 2 * share
-        return found.withColumn("similarity", similarity)
-
-    def distance(self, threshold: float) -> int:
-        """The largest distance that estimates a similarity of `threshold`."""
         share = math.acos(threshold) / math.pi if self.measure == "cosine" else (1 - threshold) / 2
-        return math.floor(share * self.bits + 1e-9)
+        most = math.floor(share * self.bits + 1e-9)
+        found = pairs(coded, other, max_distance=most, id=self.id, code=self.outputCol)
+        part = F.col("distance") / self.bits
+        similarity = F.cos(part * math.pi) if self.measure == "cosine" else 1 - 2 * part
+        return found.withColumn("similarity", similarity)

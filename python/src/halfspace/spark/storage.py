@@ -25,6 +25,7 @@ from pyspark.sql import SparkSession
 
 from .tasks import Batches, blobs, is_classic
 
+HADOOP = "spark.hadoop."
 #: A JVM that only moves bytes, where the address space may be limited, as for the worker's Python.
 JAVA_OPTIONS = ["-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:CompressedClassSpaceSize=64m"]
 
@@ -68,9 +69,8 @@ class Storage:
         if self.local is not None:
             return os.listdir(self.local) if os.path.isdir(self.local) else []
         files, folder = self.files()
-        if not files.exists(folder):
-            return []
-        return [one.getPath().getName() for one in files.listStatus(folder)]
+        there = files.listStatus(folder) if files.exists(folder) else ()
+        return [one.getPath().getName() for one in there]
 
     def read(self, name: str) -> bytes:
         with tempfile.TemporaryDirectory() as folder:
@@ -86,12 +86,15 @@ class Storage:
                 files, root = self.files()
                 files.copyToLocalFile(False, self._path(root, name), self._path(folder, name), True)
 
-    def range(self, name: str, at: int, end: int, target: str) -> None:
-        """Bytes `at` to `end - 1` of a file as a file of this machine."""
+    def range(self, name: str, at: int, end: int) -> bytes:
+        """Bytes `at` to `end - 1` of a file."""
         files, root = self.files()
         stream = files.open(self._path(root, name))
-        stream.seek(at)
-        _copy(stream, _gateway().jvm.java.io.FileOutputStream(target), end - at)
+        try:
+            stream.seek(at)
+            return bytes(_gateway().jvm.org.apache.commons.io.IOUtils.toByteArray(stream, end - at))
+        finally:
+            stream.close()
 
     def put(self, folder: str) -> None:
         """Copies the files of a folder of this machine."""
@@ -100,9 +103,7 @@ class Storage:
             return
         files, root = self.files()
         for name in os.listdir(folder):
-            path = f"{folder}/{name}"
-            out = files.create(self._path(root, name), True)
-            _copy(_gateway().jvm.java.io.FileInputStream(path), out, os.path.getsize(path))
+            files.copyFromLocalFile(False, True, self._path(folder, name), self._path(root, name))
 
     def publish(self, name: str, data: bytes) -> None:
         """Writes a file, which is there whole or not at all."""
@@ -128,43 +129,39 @@ class Storage:
 
     def files(self) -> tuple[Any, Any]:
         """Hadoop's file system, and its path of the folder, where it is not local."""
-        return _opened(self.path, tuple(self._settings.items()))
+        return _opened(self.path, self._settings)
 
 
 @functools.lru_cache(8)
-def _opened(path: str, settings: tuple[tuple[str, str], ...]) -> tuple[Any, Any]:
+def _opened(path: str, settings: str) -> tuple[Any, Any]:
     jvm = _gateway().jvm
     own = jvm.org.apache.hadoop.conf.Configuration()
-    for name, value in settings:
-        own.set(name, value)
+    own.addResource(jvm.java.io.ByteArrayInputStream(settings.encode()))
     folder = jvm.org.apache.hadoop.fs.Path(path)
     return folder.getFileSystem(own), folder
 
 
-def _hadoop(spark: SparkSession, path: str) -> tuple[dict[str, str], str]:
-    """The settings of Hadoop that differ from its defaults, and a path with its file system's name."""
-    from xml.etree import ElementTree
-
+def _hadoop(spark: SparkSession, path: str) -> tuple[str, str]:
+    """The settings of Hadoop as XML, and a path with its file system's name."""
     if not is_classic(spark):
+        from xml.sax.saxutils import escape  # 40 ms, and workers import this module
+
         own: Any = spark.conf.getAll
-        prefix = "spark.hadoop."
-        return {key[len(prefix) :]: own[key] for key in own if key.startswith(prefix)}, path
+        named = ((escape(key[len(HADOOP) :]), escape(own[key])) for key in own if key.startswith(HADOOP))
+        made = (f"<property><name>{name}</name><value>{value}</value></property>" for name, value in named)
+        return f"<configuration>{''.join(made)}</configuration>", path
     jvm: Any = spark._jvm
     settings = spark._jsparkSession.sessionState().newHadoopConf()
     writer = jvm.java.io.StringWriter()
     settings.writeXml(writer)
-    found = {}
-    for one in ElementTree.fromstring(writer.toString()):
-        if not (one.findtext("source") or "").endswith("-default.xml"):
-            found[one.findtext("name") or ""] = one.findtext("value") or ""
     place = jvm.org.apache.hadoop.fs.Path(path)
-    return found, place.getFileSystem(settings).makeQualified(place).toString()
+    return writer.toString(), place.getFileSystem(settings).makeQualified(place).toString()
 
 
 @functools.cache
 def _gateway() -> Any:
     """The JVM of this worker, which ends with it."""
-    from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
+    from py4j.java_gateway import JavaGateway
     from pyspark.find_spark_home import _find_spark_home
 
     home = _find_spark_home()
@@ -172,7 +169,7 @@ def _gateway() -> Any:
     # The jars of the job are in the folder of its files.
     places = [f"{home}/jars/*", f"{SparkFiles.getRootDirectory()}/*"]
     places += [os.environ.get(name, "") for name in ("HADOOP_CONF_DIR", "SPARK_DIST_CLASSPATH", "CLASSPATH")]
-    port, token = launch_gateway(
+    return JavaGateway.launch_gateway(
         jarpath=str(jar),
         classpath=":".join(filter(None, places)),
         javaopts=JAVA_OPTIONS,
@@ -180,16 +177,6 @@ def _gateway() -> Any:
         java_path=None,
         enable_auth=True,
     )
-    return JavaGateway(gateway_parameters=GatewayParameters(port=port, auth_token=token, auto_convert=True))
-
-
-def _copy(stream: Any, out: Any, size: int) -> None:
-    """The next bytes of one stream of the JVM to another; what closing them complains of counts."""
-    try:
-        _gateway().jvm.org.apache.commons.io.IOUtils.copyLarge(stream, out, 0, size)
-    finally:
-        stream.close()
-    out.close()
 
 
 @contextlib.contextmanager
@@ -206,7 +193,6 @@ def reading(
     # Each worker of Python imports this module, and few need a host: 40 ms.
     from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-    storage.bring((one for one in names if one.startswith("frequencies-")), folder)
     storage.files()  # the JVM is there before threads want it
     secret = secrets.token_hex(16)
     kept = Path(SparkFiles.getRootDirectory(), "halfspace-ranges")
@@ -216,11 +202,12 @@ def reading(
         known = kept / f"{name}-{at}-{end}"
         if known.exists():
             return known.read_bytes()
-        part = Path(f"{known}-{secrets.token_hex(4)}")
-        storage.range(name, at, end, str(part))
-        data = part.read_bytes()
+        data = storage.range(name, at, end)
         disk = shutil.disk_usage(kept)
-        part.rename(known) if disk.free > disk.total / 4 else part.unlink()
+        if disk.free > disk.total / 4:
+            part = Path(f"{known}-{secrets.token_hex(4)}")
+            part.write_bytes(data)
+            part.rename(known)
         return data
 
     class Host(BaseHTTPRequestHandler):

@@ -24,8 +24,6 @@ from .tasks import Batches, blobs
 
 #: Ids that the command carries as they are.
 KINDS = ("string", "int", "bigint")
-#: Rows of a task that are one batch when they are read again; more are divided.
-MAX_TASK_ROWS = 2**24
 #: The least hashes by which distinct codes are counted: their number then errs by 4 %.
 SKETCH = 512
 #: What a task gives: rows, or what it has seen of them.
@@ -35,12 +33,11 @@ LOOKED_AT = "seen binary, rows binary"
 @dataclass
 class Survey:
     """Of rows with values in all columns: how many they are, about how many codes they have, and the
-    least and the largest width of a code in bytes; `in_task` is the most rows of a task."""
+    least and the largest width of a code in bytes."""
 
     rows: int = 0
     codes: float = 0
     widths: tuple[int, int] = (0, 0)
-    in_task: int = 0
 
 
 def survey(rows: DataFrame, name: str) -> Survey:
@@ -59,10 +56,7 @@ def survey_and_pack(
     check_kind(rows, name or "id")
     kept = stages.keep(rows.mapInArrow(_look(is_packed=True), LOOKED_AT), stage)
     found = _summary(rows, kept, name)
-    packed_rows = kept.where("rows is not null").select("rows")
-    if found.in_task > MAX_TASK_ROWS:
-        packed_rows = packed_rows.repartition(-(-found.rows // MAX_TASK_ROWS))
-    return found, packed_rows
+    return found, kept.where("rows is not null").select("rows")
 
 
 def _summary(rows: DataFrame, looked_at: DataFrame, name: str | None) -> Survey:
@@ -78,8 +72,7 @@ def _summary(rows: DataFrame, looked_at: DataFrame, name: str | None) -> Survey:
     least = np.unique(np.concatenate([np.array(part["least"], np.uint64) for part in used]))[:SKETCH]
     codes = len(least) if len(least) < SKETCH else (SKETCH - 1) * 2**64 / int(least[-1])
     narrowest, widest = zip(*(part["widths"] for part in used), strict=True)
-    counts = [part["rows"] for part in used]
-    return Survey(sum(counts), codes, (min(narrowest), max(widest)), max(counts))
+    return Survey(sum(part["rows"] for part in used), codes, (min(narrowest), max(widest)))
 
 
 def check_kind(rows: DataFrame, name: str) -> str:
