@@ -10,17 +10,19 @@ import unittest
 import numpy as np
 import pyarrow as pa
 
-from halfspace.spark import layout, packing, survey, tasks
+from halfspace.spark import layout, survey
+from halfspace.spark import rows as travel
 
 #: What a worker does to rows before a child gets them; pandas takes 2.3 CPU seconds to import.
 WORK = """
 import sys, numpy
-from halfspace.spark import arrays, cells, survey, packing
+from halfspace.spark import cells, survey
+from halfspace.spark import rows as travel
 names = ["id", "code"]
-rows = arrays.pa.RecordBatch.from_arrays([arrays.array(numpy.arange(9))] * 2, names)
+rows = travel.pa.RecordBatch.from_arrays([travel.array(numpy.arange(9))] * 2, names)
 value, seen = survey._look(True)(iter([rows]))
 parts = cells._copying(lambda codes: cells.layout.grid_copies(1, codes))(iter([value]))
-print([one.num_rows for one in packing.unpacked(parts)], "pandas" in sys.modules)
+print([one.num_rows for one in travel.unpacked(parts)], "pandas" in sys.modules)
 """
 
 
@@ -49,10 +51,9 @@ def near_pairs(codes, distance):
 
 
 def tree_of(codes, distance, cell_rows):
-    def census(root, level):
-        counts = layout.no_rows(level)
-        for number, at, found in layout.counted(root, codes):
-            counts[number][at] += found
+    def census(root, blocks):
+        counts = np.zeros((blocks, layout.VALUES), np.int64)
+        layout.count(root, codes, counts)
         return counts
 
     return layout.tree(8 * codes.shape[1], distance, cell_rows, census)
@@ -114,23 +115,23 @@ class Layout(unittest.TestCase):
     def test_keys_send_rows_to_the_partition_of_their_task(self):
         # Murmur3 of Spark for some ints, from `SELECT hash(0)`, …: the hash of the key is the task.
         for hashed, value in ((933211791, 0), (-559580957, 1), (1765031574, 2), (-1604776387, -1)):
-            self.assertEqual(tasks.key_of(hashed % 2**32), value)
+            self.assertEqual(travel.key_of(hashed % 2**32), value)
 
     def test_rows_travel_as_one_value(self):
         for ids in ([3], [7, 8, 9, -1], [0, 2**31, -(2**63), 2**63 - 1, 5], ["a", "b"]):
             rows = pa.record_batch({"id": pa.array(ids), "code": pa.array(range(len(ids)))})
             for sent in (rows, rows.slice(len(ids) // 2)):
-                [value] = packing.packed(iter([sent]))
-                [found] = packing.unpacked([value])
+                [value] = travel.packed(iter([sent]))
+                [found] = travel.unpacked([value])
                 self.assertEqual(found.to_pydict(), sent.to_pydict())
-                self.assertEqual(packing.rows_in(value.column("rows")[0].as_py()), len(found))
+                self.assertEqual(travel.rows_in(value.column("rows")[0].as_py()), len(found))
 
     def test_a_survey_counts_rows_and_codes(self):
         codes = pa.array([5, 5, None, 7] + list(range(100_000)))
         ids = pa.array([*range(100_003), 9])
         rows = pa.record_batch({"id": ids, "code": codes})
         value, found = survey._look(True)(iter([rows]))
-        self.assertEqual(next(packing.unpacked([value])).to_pydict(), rows.drop_null().to_pydict())
+        self.assertEqual(next(travel.unpacked([value])).to_pydict(), rows.drop_null().to_pydict())
         seen = json.loads(found.column("seen")[0].as_py())
         self.assertEqual((seen["ascends"], seen["rows"], seen["widths"]), (False, 100_003, [8, 8]))
         self.assertAlmostEqual((len(seen["least"]) - 1) * 2**64 / seen["least"][-1] / 100_000, 1, delta=0.15)

@@ -307,8 +307,8 @@ class OnSpark(unittest.TestCase):
                 writer.write_table(table)
             counted = f"{folder}/table.arrow"
             command.run("frequencies", f"{folder}/in.arrows", "--text", "t", "-q", "-o", counted)
-            codes = fingerprint("t", bits=100, frequencies=pathlib.Path(counted).read_bytes())
-        found = [(row["id"], row["code"].hex()) for row in rows.select("id", codes.alias("code")).collect()]
+            codes = fingerprint("t", bits=100, frequencies=counted)
+            found = [(row["id"], row["code"].hex()) for row in rows.select("id", codes.alias("code")).collect()]
         self.assertEqual(digest(found), digest((row["id"], row["code"]) for row in made))
 
     def test_pairs_are_those_of_the_command_after_kills_too(self):

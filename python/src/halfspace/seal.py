@@ -62,9 +62,7 @@ def checksum(column: pa.Array) -> str:
     kind, first, end = column.type, column.offset, column.offset + len(column)
     validity, values, *texts = column.buffers()
     parts: list[Any] = [_bits(validity, first, end)] if column.null_count > 0 else []
-    if pa.types.is_boolean(kind):
-        parts.append(_bits(values, first, end))
-    elif texts:
+    if texts:
         # An empty column may come without its one offset.
         offsets = np.frombuffer(values or b"", np.int32)[first : end + 1]
         offsets = offsets if len(offsets) else np.zeros(1, np.int32)

@@ -20,12 +20,25 @@ from pyspark.sql.types import StructType
 
 from ..command import stream, write_rows
 from . import layout
-from .arrays import array, matrix, one_value
 from .fingerprint import options
-from .packing import as_value, opened, pieces, rows_in, unpacked
+from .rows import (
+    Batches,
+    array,
+    as_value,
+    blobs,
+    key_of,
+    matrix,
+    one_value,
+    opened,
+    parallelism,
+    pieces,
+    rows_in,
+    runs,
+    to_tasks,
+    unpacked,
+)
 from .stages import Checkpoint
 from .survey import survey_and_pack
-from .tasks import Batches, blobs, key_of, parallelism, runs, to_tasks
 
 log = logging.getLogger(__name__)
 
@@ -180,23 +193,21 @@ def _in_cells(
     return parts.mapInArrow(lambda rows: join(rows, cells), schema)
 
 
-def _census(coded: Coded, root: layout.Node, level: list[layout.Node]) -> list[np.ndarray]:
-    """For each node of a level the number of rows by block and value."""
+def _census(coded: Coded, root: layout.Node, blocks: int) -> np.ndarray:
+    """The rows of all tasks by block and value."""
 
     def count(batches: Batches) -> Batches:
-        sums = layout.no_rows(level)
+        counts = np.zeros((blocks, layout.VALUES), np.int64)
         for batch in unpacked(batches):
-            for node, block, found in layout.counted(root, matrix(batch.column("code"))):
-                sums[node][block] += found
-        sent = zlib.compress(np.concatenate(sums).tobytes(), 1)
-        yield pa.RecordBatch.from_arrays([one_value(sent)], ["counts"])
+            layout.count(root, matrix(batch.column("code")), counts)
+        yield pa.RecordBatch.from_arrays([one_value(zlib.compress(counts.tobytes(), 1))], ["counts"])
 
     # Few tasks: each sends its counts of all values.
     tasks = min(parallelism(coded.packed.sparkSession), CENSUS_TASKS, 1 + coded.count // CENSUS_ROWS)
-    counts = np.concatenate(layout.no_rows(level))
+    counts = np.zeros((blocks, layout.VALUES), np.int64)
     for part in blobs(coded.packed.coalesce(tasks).mapInArrow(count, "counts binary")):
         counts += np.frombuffer(zlib.decompress(part), np.int64).reshape(counts.shape)
-    return np.split(counts, np.cumsum([len(node.blocks) for node in level])[:-1])
+    return counts
 
 
 def _copying(copies: Copies) -> Callable[[Batches], Batches]:

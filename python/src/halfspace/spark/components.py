@@ -8,11 +8,9 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from .arrays import array, numbers
 from .cells import CELL_ROWS
-from .packing import pieces
+from .rows import Batches, array, numbers, pieces
 from .stages import Checkpoint
-from .tasks import Batches
 
 
 def components(

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import itertools
-import pathlib
-import tempfile
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -15,7 +12,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import BinaryType
 
 from ..command import stream
-from .tasks import Batches
+from .rows import Batches
 
 
 def options(**named: object) -> list[str]:
@@ -37,14 +34,13 @@ def fingerprint(
     seed: int = 0,
     projection: str | None = None,
     on_error: str = "stop",
-    frequencies: bytes | None = None,
     **text: object,
 ) -> Column:
     """The codes of a column of vectors (arrays of numbers), of texts, or of sparse rows (a map, or
     two columns: indices and values), as a column of bytes. A null, a text without words and a zero
-    vector have a null code. `on_error="null"`: so have rows that cannot be hashed. `frequencies` has
-    the bytes of a table that `halfspace frequencies` made of a sample. Further options, for texts:
-    tokens, normalize, counting.
+    vector have a null code. `on_error="null"`: so have rows that cannot be hashed. Further options,
+    for texts: tokens, normalize, counting, and frequencies, a path that each worker has of a table
+    that `halfspace frequencies` made of a sample.
 
     >>> codes = rows.select("id", fingerprint("embedding", bits=128).alias("code"))
     """
@@ -58,13 +54,8 @@ def fingerprint(
         is_text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
         what = ["--text", "c0"] if is_text else ["--vector", ",".join(first.schema.names)]
         words = ["fingerprint", "-", "-q", *what, *given]
-        with contextlib.ExitStack() as stack:
-            if frequencies is not None:
-                own = pathlib.Path(stack.enter_context(tempfile.TemporaryDirectory()), "table.arrow")
-                own.write_bytes(frequencies)
-                words += ["--frequencies", str(own)]
-            for batch in stream(words, itertools.chain([first], batches)):
-                yield batch.column("code").cast(pa.binary())
+        for batch in stream(words, itertools.chain([first], batches)):
+            yield batch.column("code").cast(pa.binary())
 
     made: Column = _column(codes, len(columns))(*columns)
     return made

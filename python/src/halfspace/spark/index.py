@@ -26,9 +26,9 @@ from pyspark.sql import functions as F
 
 from ..command import run, stream, write_rows
 from .fingerprint import fingerprint, options
+from .rows import Batches, blobs, runs, to_tasks
 from .storage import Storage, reading
 from .survey import survey
-from .tasks import Batches, blobs, runs, to_tasks
 
 #: Rows that a task writes, as a segment.
 SEGMENT_ROWS = 2_000_000
@@ -72,14 +72,13 @@ def build_index(
     if total == 0:
         raise ValueError("there are no rows to index")
     words = ["index", "-", "-q", "--id", "id", "--vector", "source", *options(**hashing)]
-    model: dict[str, bytes] = {}
-    queries = b""
+    model = queries = b""
     optimize = options(optimize=True, recall=recall)
     if recall is not None and total >= MIN_ROWS:
         is_held = F.pmod(F.xxhash64("source"), F.lit(HELD_OUT)) == 0
         queries = _queries(chosen.where(is_held & F.col("source").isNotNull()), total)
         if queries:
-            model = _trained(chosen.where(~is_held), total, [*words, *optimize])
+            model = _trained(chosen.where(~is_held), total, [*words, *optimize], storage)
     tasks = segments or -(-total // SEGMENT_ROWS)
     codes = {name: value for name, value in hashing.items() if name != "vectors"}
     # Rows with equal codes meet; those without a code go anywhere.
@@ -96,17 +95,16 @@ def build_index(
                 made = f"{folder}/part.hs"
                 where = ["-o", made, "--memory", MEMORY, "--first-row", str(starts[number])]
                 if queries:
-                    where += ["--like", _written(f"{folder}/like.hs", model)]
-                    where += _asked(folder, queries)
+                    like = _written(f"{folder}/like.hs", {MANIFEST: model})
+                    storage.bring(_files(json.loads(model), []), like)
+                    where += ["--like", like, *_asked(folder, queries)]
                 chosen = (one.select(["id", "source"]) for one in own)
                 for _ in stream([*words, *where], chosen, has_output=False):
                     pass
                 manifest = Path(made, MANIFEST).read_bytes()
-                for name in (MANIFEST, "manifest.json"):
-                    os.remove(f"{made}/{name}")
                 if queries:
                     os.rename(f"{made}/{ANSWERS}", f"{made}/{_answers_of(manifest)}")
-                storage.put(made)
+                storage.put(made, *{*os.listdir(made)}.difference((MANIFEST, "manifest.json")))
             yield pa.RecordBatch.from_pylist([{"manifest": manifest}])
 
     # In the order of ids: rows that tie in a segment then come by id, as `nearest` orders them.
@@ -123,8 +121,8 @@ def _first_row(manifest: bytes) -> int:
     return int(json.loads(manifest)["segments"][0]["firstRow"])
 
 
-def _trained(chosen: DataFrame, total: int, words: list[str]) -> dict[str, bytes]:
-    """The files of an index of a sample whose centroids are for all rows, by their names."""
+def _trained(chosen: DataFrame, total: int, words: list[str], storage: Storage) -> bytes:
+    """The manifest of an index of a sample whose centroids are for all rows."""
     wanted = PER_ROOT * math.sqrt(total)
     partitions = min(MOST_PARTITIONS, 2 ** round(math.log2(wanted)))
     share: float = min(1.0, 1.5 * max(SAMPLE * partitions, 2**14) / total)
@@ -136,14 +134,12 @@ def _trained(chosen: DataFrame, total: int, words: list[str]) -> dict[str, bytes
             for _ in stream([*words, *where], batches, has_output=False):
                 pass
             manifest = Path(made, MANIFEST).read_bytes()
-            for name in (MANIFEST, *_files(json.loads(manifest), [])):
-                data = Path(made, name).read_bytes()
-                yield pa.RecordBatch.from_pylist([{"name": name, "bytes": data}])
+            storage.put(made, *_files(json.loads(manifest), []))
+            yield pa.RecordBatch.from_pylist([{"manifest": manifest}])
 
     # In the order of ids: however rows come from the shuffle, they train the same centroids.
     sample = chosen.sample(fraction=share, seed=0).repartition(1).sortWithinPartitions("id")
-    found = sample.mapInArrow(train, "name string, bytes binary").collect()
-    return {one["name"]: bytes(one["bytes"]) for one in found}
+    return blobs(sample.mapInArrow(train, "manifest binary"))[0]
 
 
 def _written(folder: str, files: dict[str, bytes]) -> str:
@@ -168,8 +164,8 @@ def _merged(parts: list[bytes], storage: Storage, words: list[str], queries: byt
         run("index", *paths, "--merge", "--manifests-only", *measure, "-q", "-o", output)
         manifest = Path(output, MANIFEST).read_bytes()
         if queries and not words:
-            answers = {_answers_of(manifest): Path(output, ANSWERS).read_bytes()}
-            storage.put(_written(f"{folder}/answers", answers))
+            os.rename(f"{output}/{ANSWERS}", f"{output}/{_answers_of(manifest)}")
+            storage.put(output, _answers_of(manifest))
     return manifest
 
 

@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import heapq
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
 
-#: Bits of a block, and so values that the census counts: 65,536.
-BLOCK_BITS = 16
+#: Bits of a block, and the values that the census counts.
+BLOCK_BITS, VALUES = 16, 2**16
 #: Blocks of fewer bits do not tell rows apart.
 MIN_BLOCK_BITS = 8
 #: Divisions within divisions; what is then too large stays so.
@@ -42,15 +42,15 @@ class Node:
     differ: list[list[int]]
     blocks: list[list[int]]
     depth: int = 0
-    #: Its place among those that a census counts.
-    number: int = 0
+    #: The row of a census that counts its first block.
+    row: int = 0
     #: By block: the cell of each value, -1 for none, or -2 - n for the n-th of `inner`.
     cells: list[np.ndarray] = field(default_factory=list)
     inner: list[Node] = field(default_factory=list)
 
 
-#: Counts for each node of a level its rows by block and value.
-Census = Callable[[Node, list[Node]], Sequence[np.ndarray]]
+#: Counts the rows of a tree, with so many blocks that have no cells yet, by block and value.
+Census = Callable[[Node, int], np.ndarray]
 
 
 def tree(bits: int, distance: int, cell_rows: int, census: Census) -> tuple[Node, list[Cell]]:
@@ -59,26 +59,19 @@ def tree(bits: int, distance: int, cell_rows: int, census: Census) -> tuple[Node
     cells: list[Cell] = []
     level = [root]
     while level:
-        for number, node in enumerate(level):
-            node.number = number
-        level = [
-            inner
-            for node, counts in zip(level, census(root, level), strict=True)
-            for inner in assign(node, counts, cells, (bits, distance, cell_rows))
-        ]
+        blocks = 0
+        for node in level:
+            node.row, blocks = blocks, blocks + len(node.blocks)
+        counts = census(root, blocks)
+        level = [one for node in level for one in assign(node, counts, cells, (bits, distance, cell_rows))]
     return root, cells
 
 
-def counted(root: Node, codes: np.ndarray) -> Iterator[tuple[int, int, np.ndarray]]:
-    """Yields (number of a node, number of a block, rows by value) for the nodes without cells."""
+def count(root: Node, codes: np.ndarray, counts: np.ndarray) -> None:
+    """Adds rows to the counts of the blocks without cells, by value."""
     for node, there in undecided(root, codes, np.arange(len(codes))):
-        for at, block in enumerate(node.blocks):
-            yield node.number, at, np.bincount(values_of(codes[there], block), minlength=1 << BLOCK_BITS)
-
-
-def no_rows(level: list[Node]) -> list[np.ndarray]:
-    """A count for each node, block and value, of no rows."""
-    return [np.zeros((len(node.blocks), 1 << BLOCK_BITS), np.int64) for node in level]
+        for row, block in enumerate(node.blocks, node.row):
+            counts[row] += np.bincount(values_of(codes[there], block), minlength=VALUES)
 
 
 def blocks_of(bits: list[int], distance: int) -> list[list[int]]:
@@ -120,8 +113,8 @@ def assign(
     values that are divided."""
     bits, distance, cell_rows = request
     for at, block in enumerate(node.blocks):
-        of_value = np.full(1 << BLOCK_BITS, -1, np.int32)
-        sizes = counts[at]
+        of_value = np.full(VALUES, -1, np.int32)
+        sizes = counts[node.row + at]
         rest = [bit for bit in range(bits) if bit not in set(node.agree + block)]
         can_divide = node.depth < MAX_DEPTH and len(rest) >= MIN_BLOCK_BITS * (distance + 1)
         agree, differ = node.agree + block, node.differ + node.blocks[:at]

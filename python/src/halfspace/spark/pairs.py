@@ -13,9 +13,9 @@ from ..command import on_file
 from .cells import CELL_ROWS, Coded, Rows, between, near, pairs_of, ties
 from .components import components
 from .fingerprint import fingerprint, options
+from .rows import Batches
 from .stages import Checkpoint
 from .survey import check_kind, survey
-from .tasks import Batches
 
 #: How the command reads texts where it looks for near ones.
 NEAR_TEXT = {"tokens": "shingles:2", "counting": "log"}
@@ -48,10 +48,8 @@ class Source:
         if kind == "code" and hashing:
             raise ValueError(f"code has ready codes: leave out {', '.join(hashing)}")
         exact = {name: value for name, value in least.items() if value is not None}
-        for name in exact:
-            wanted = "vector" if name == "min_cosine" else "text"
-            if kind != wanted:
-                raise ValueError(f"{name} compares rows exactly: give {wanted}= in place of {kind}=")
+        if exact.keys() - {{"vector": "min_cosine", "text": "min_jaccard"}.get(kind)}:
+            raise ValueError(f"min_cosine compares vectors, min_jaccard texts, not {kind}={column!r}")
         if kind == "text":
             hashing = {**(SETS if exact else NEAR_TEXT), **hashing}
         return Source(kind, column, max_distance, bits, exact, hashing)

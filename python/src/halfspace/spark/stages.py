@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 import logging
 from collections.abc import Callable
 from typing import Any
 
-from pyspark import StorageLevel
+from pyspark import StorageLevel, __version__
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from .tasks import is_classic
+from .rows import is_classic
 
 log = logging.getLogger(__name__)
 
@@ -109,12 +108,9 @@ class Checkpoint:
             is_safe = self._spark.sparkContext.getCheckpointDir() is not None
         else:
             is_safe = self._spark.conf.get("spark.checkpoint.dir", None) is not None
-        if is_safe:
-            kept = frame.checkpoint()
-        elif "storageLevel" in inspect.signature(frame.localCheckpoint).parameters:
-            kept = frame.localCheckpoint(storageLevel=StorageLevel.MEMORY_AND_DISK_2)
-        else:  # Spark 3.5 holds each once
-            kept = frame.localCheckpoint()
+        # Spark 3.5 holds each once.
+        twice: Any = {"storageLevel": StorageLevel.MEMORY_AND_DISK_2} if __version__ >= "4" else {}
+        kept = frame.checkpoint() if is_safe else frame.localCheckpoint(**twice)
         if is_classic(self._spark):
             plan: Any = kept
             self._kept.append(plan._jdf.queryExecution().logical().rdd())

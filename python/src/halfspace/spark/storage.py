@@ -23,7 +23,7 @@ import pyarrow as pa
 from pyspark import SparkFiles
 from pyspark.sql import SparkSession
 
-from .tasks import Batches, blobs, is_classic
+from .rows import Batches, blobs, is_classic
 
 HADOOP = "spark.hadoop."
 #: A JVM that only moves bytes, where the address space may be limited, as for the worker's Python.
@@ -96,20 +96,22 @@ class Storage:
         finally:
             stream.close()
 
-    def put(self, folder: str) -> None:
-        """Copies the files of a folder of this machine."""
+    def put(self, folder: str, *names: str) -> None:
+        """Copies files of a folder of this machine."""
         if self.local is not None:
-            shutil.copytree(folder, self.local, dirs_exist_ok=True)
-            return
-        files, root = self.files()
-        for name in os.listdir(folder):
-            files.copyFromLocalFile(False, True, self._path(folder, name), self._path(root, name))
+            os.makedirs(self.local, exist_ok=True)
+        for name in names:
+            if self.local is not None:
+                shutil.copyfile(f"{folder}/{name}", f"{self.local}/{name}")
+            else:
+                files, root = self.files()
+                files.copyFromLocalFile(False, True, self._path(folder, name), self._path(root, name))
 
     def publish(self, name: str, data: bytes) -> None:
         """Writes a file, which is there whole or not at all."""
         with tempfile.TemporaryDirectory() as folder:
             Path(folder, f"{name}.tmp").write_bytes(data)
-            self.put(folder)
+            self.put(folder, f"{name}.tmp")
         if self.local is not None:
             os.replace(f"{self.local}/{name}.tmp", f"{self.local}/{name}")
             return

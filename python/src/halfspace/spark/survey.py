@@ -17,10 +17,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from . import layout
-from .arrays import matrix, one_value
-from .packing import packed
+from .rows import Batches, blobs, matrix, one_value, packed
 from .stages import Checkpoint
-from .tasks import Batches, blobs
 
 #: Ids that the command carries as they are.
 KINDS = ("string", "int", "bigint")
