@@ -69,7 +69,7 @@ class Layout(unittest.TestCase):
                 root, cells = tree_of(codes, distance, cell_rows)
                 own, found = bits_of(codes), []
                 wanted = near_pairs(codes, distance)
-                for cell, rows in layout.copies(root, codes, np.arange(len(codes))):
+                for cell, _, rows in layout.copies(root, codes):
                     agree, differ = cells[cell].agree, cells[cell].differ
                     for a, b in itertools.combinations(sorted(rows.tolist()), 2):
                         if (a, b) not in wanted:
@@ -87,7 +87,7 @@ class Layout(unittest.TestCase):
         codes[::2, :2] = 90
         root, cells = tree_of(codes, 3, 40_000)
         sizes = np.zeros(len(cells), int)
-        for cell, rows in layout.copies(root, codes, np.arange(len(codes))):
+        for cell, _, rows in layout.copies(root, codes):
             sizes[cell] += len(rows)
         self.assertLess(sizes.max(), 1.3 * 40_000)
         self.assertGreater(len(root.inner), 0)
@@ -97,7 +97,7 @@ class Layout(unittest.TestCase):
         codes[:30_000, :2] = 90
         root, _ = tree_of(codes, 3, 40_000)
         self.assertEqual(root.inner, [])
-        there = [len(rows) for _, rows in layout.copies(root, codes, np.arange(len(codes)))]
+        there = [len(rows) for *_, rows in layout.copies(root, codes)]
         self.assertTrue(30_000 <= max(there) <= 40_000)
 
     def test_shards_meet_in_pairs(self):

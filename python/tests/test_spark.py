@@ -711,8 +711,6 @@ class OnSpark(unittest.TestCase):
 class Refused(unittest.TestCase):
     def test_options_that_dedup_does_not_use(self):
         # With ready codes further options were ignored without a word.
-        with self.assertRaisesRegex(ValueError, "target_rows is for `halfspace dedup`"):
-            dedup(None, code="code", max_distance=3, target_rows=100)
         with self.assertRaisesRegex(ValueError, "leave out tokens, seed"):
             dedup(None, code="code", max_distance=3, tokens="words", seed=7)
 

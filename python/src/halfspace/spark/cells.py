@@ -9,7 +9,6 @@ import tempfile
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -99,35 +98,28 @@ def near(coded: Coded, max_distance: int, cell_rows: int) -> DataFrame:
     """The near pairs of distinct codes, each once: a, b and distance."""
     words, within, kind = coded.words(max_distance), coded.within(), coded.kind("id")
 
-    def join(batches: Batches, cells: list[layout.Cell]) -> Batches:
-        for number, parts in runs(batches, "cell"):
-            cell = cells[number]
-            if cell.has_sides:
-                yield from _near_of_sides(parts, words)
-                continue
-            sets = "/".join(",".join(map(str, bits)) for bits in (cell.agree, *cell.differ))
-            rows = Rows(unpacked(parts))
-            own = [*words, *within, *options(cell=sets or None)]
-            for found in stream(["pairs", "-", "-q", *own], rows.sent()):
-                yield pairs_of(rows, rows, found)
+    def join(cell: layout.Cell, batches: Batches) -> Batches:
+        if cell.has_sides:
+            yield from _near_of_sides(batches, words)
+            return
+        sets = "/".join(",".join(map(str, bits)) for bits in (cell.agree, *cell.differ))
+        rows = Rows(unpacked(batches))
+        for found in stream(["pairs", "-", "-q", *words, *within, *options(cell=sets or None)], rows.sent()):
+            yield pairs_of(rows, rows, found)
 
     return _in_cells(coded, max_distance, cell_rows, join, f"a {kind}, b {kind}, distance int")
 
 
 def between(
-    left: DataFrame, right: DataFrame, max_distance: int, cell_rows: int, stages: Checkpoint
+    few: DataFrame, many: DataFrame, max_distance: int, cell_rows: int, stages: Checkpoint
 ) -> DataFrame:
-    """The near pairs of a row of each table: id_a, id_b and distance. The larger table stays where it
-    is: each of its tasks gets the codes of the smaller one, at most `cell_rows` of them at a time."""
-    few, many, ends = left, right, ("id_a", "id_b")
-    counts = [left.count(), right.count()]
-    if counts[0] > counts[1]:
-        few, many, ends = right, left, ("id_b", "id_a")
+    """The near pairs of a row of each table: id_a, id_b and distance. The second table stays where it
+    is: each of its tasks gets the codes of the first one, at most `cell_rows` of them at a time."""
     coded = Coded.of(few, stages)
     words = coded.words(max_distance)
     schema = f"a {coded.kind('id')}, b {many.schema['id'].dataType.simpleString()}, distance int"
-    # Every task reads the smaller table: it should have as many rows of the larger one.
-    at_once, rows = parallelism(few.sparkSession), max(counts)
+    # Every task reads the first table: it should have as many rows of the second one.
+    at_once, rows = parallelism(few.sparkSession), many.count()
     tasks = max(1, rows // cell_rows, min(at_once, rows // (coded.count + 1)))
     there = many.dropna(subset=[name for name in many.columns if name != "id"]).coalesce(tasks)
 
@@ -141,10 +133,9 @@ def between(
     turns = [list(some) for some in pieces(blobs(coded.packed), cell_rows, rows_in)]
     found = functools.reduce(DataFrame.unionAll, map(of_turn, turns or [[]]))
     if coded.members is not None:
-        members = coded.members.select(F.col("first").alias("a"), "id")
-        found = found.join(members, "a").drop("a").withColumnRenamed("id", "a")
-    found = found.withColumnsRenamed(dict(zip("ab", ends, strict=True)))
-    return found.select("id_a", "id_b", "distance")
+        found = found.join(coded.members.withColumnRenamed("first", "a"), "a").drop("a")
+        found = found.withColumnRenamed("id", "a")
+    return found.select(F.col("a").alias("id_a"), F.col("b").alias("id_b"), "distance")
 
 
 def ties(coded: Coded, max_distance: int, cell_rows: int) -> DataFrame:
@@ -154,8 +145,7 @@ def ties(coded: Coded, max_distance: int, cell_rows: int) -> DataFrame:
     words += [*coded.words(max_distance), *coded.within()]
     kind = coded.kind("id")
 
-    def tie(batches: Batches, _: list[layout.Cell]) -> Batches:
-        # Rows of several cells may meet: what is near is near.
+    def tie(_: layout.Cell, batches: Batches) -> Batches:
         rows = Rows(unpacked(batches))
         for found in stream(words, rows.sent()):
             dropped = found.filter(pc.not_equal(found.column("group"), found.column("row")))
@@ -169,16 +159,15 @@ def _in_cells(
     coded: Coded,
     distance: int,
     cell_rows: int,
-    join: Callable[[Batches, list[layout.Cell]], Batches],
+    join: Callable[[layout.Cell, Batches], Batches],
     schema: str,
 ) -> DataFrame:
-    """What `join` finds in the rows of each cell, which a task has in the order of cell and side."""
+    """What `join` finds in the packed rows of each cell, which come in the order of their sides."""
     count, bits = coded.count, coded.bits
     shards = -(-2 * count // cell_rows) if count > cell_rows else 1
     if shards == 1:
         log.info("%d codes within %d of %d bits: one cell", count, distance, bits)
-        one = coded.packed.select(*(F.lit(0).alias(name) for name in ("cell", "side")), "rows")
-        return one.coalesce(1).mapInArrow(lambda rows: join(rows, layout.grid(1)), schema)
+        return coded.packed.coalesce(1).mapInArrow(functools.partial(join, layout.Cell([], [])), schema)
     if bits // (distance + 1) < layout.MIN_BLOCK_BITS or shards <= distance + 2:
         cells = layout.grid(shards)
         said = f"all with all, in {len(cells)} cells"
@@ -186,11 +175,16 @@ def _in_cells(
     else:
         root, cells = layout.tree(bits, distance, cell_rows, functools.partial(_census, coded))
         said = f"{len(cells)} cells by the values of {distance + 1} blocks"
-        copies = functools.partial(layout.tree_copies, root)
+        copies = functools.partial(layout.copies, root)
     log.info("%d codes within %d of %d bits: %s", count, distance, bits, said)
     sent = coded.packed.mapInArrow(_copying(copies), "key int, cell int, side int, rows binary")
     parts = to_tasks(sent, len(cells) or 1, "cell", "side")
-    return parts.mapInArrow(lambda rows: join(rows, cells), schema)
+
+    def join_cells(batches: Batches) -> Batches:
+        for cell, own in runs(batches, "cell"):
+            yield from join(cells[cell], own)
+
+    return parts.mapInArrow(join_cells, schema)
 
 
 def _census(coded: Coded, root: layout.Node, blocks: int) -> np.ndarray:
@@ -258,14 +252,12 @@ def pairs_of(left: Rows, right: Rows, found: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def _near_of_sides(batches: Batches, words: list[str]) -> Batches:
-    """The near pairs of rows of different sides of a cell, which come in the order of their sides."""
-    values = (zip(batch.column("side"), batch.column("rows"), strict=True) for batch in batches)
-    parts = itertools.chain.from_iterable(values)
-    sides: Any = itertools.groupby(parts, key=lambda part: part[0].as_py())
+    """The near pairs of packed rows of different sides of a cell."""
+    sides = runs(batches, "side")
     side, left = next(sides, (1, iter(())))
     if side == 0:
-        right = (value.as_buffer() for _, some in sides for _, value in some)
-        yield from _near_ids(opened(value.as_buffer() for _, value in left), opened(right), words)
+        right = itertools.chain.from_iterable(own for _, own in sides)
+        yield from _near_ids(unpacked(left), unpacked(right), words)
 
 
 def _near_ids(left: Batches, right: Batches, words: list[str]) -> Batches:

@@ -10,7 +10,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from ..command import node, run, stream
+from ..command import CommandError, node, run, stream
 
 COLUMNS = ["host", "python", "pyarrow", "node", "command", "problem"]
 SCHEMA = ", ".join(f"{name} string" for name in COLUMNS)
@@ -56,13 +56,13 @@ def report() -> tuple[str | None, ...]:
     try:
         found["node"] = subprocess.check_output([node(), "--version"], text=True).strip()
         if tuple(map(int, found["node"].lstrip("v").split(".")[:2])) < MIN_NODE:
-            found["problem"] = f"Node 20.15 or newer is needed, {node()} is {found['node']}"
+            raise CommandError(f"Node 20.15 or newer is needed, {node()} is {found['node']}")
         found["command"] = run("--version").decode().strip()
         codes = pa.record_batch({"id": pa.array([1, 2]), "code": pa.array([b"halfspac", b"halfspab"])})
         words = ["pairs", "-", "-q", "--code", "code", "--max-distance", "2"]
         pairs = sum(batch.num_rows for batch in stream(words, [codes]))
         if pairs != 1:
-            found.setdefault("problem", f"two near codes made {pairs} pairs, expected 1")
+            raise CommandError(f"two near codes made {pairs} pairs, expected 1")
     except Exception as problem:
-        found.setdefault("problem", str(problem))
+        found["problem"] = str(problem)
     return tuple(found.get(name) for name in COLUMNS)

@@ -59,8 +59,6 @@ def dedup(
     >>> plan = dedup(pages, id="url", text="body", max_distance=3, keep="longest")
     >>> plan = dedup(today, code="code", against=kept, max_distance=3)
     """
-    if "target_rows" in hashing:
-        raise ValueError("target_rows is for `halfspace dedup`: on Spark no task knows all groups")
     columns = {"text": text, "vector": vector, "code": code}
     least = {"min_cosine": min_cosine, "min_jaccard": min_jaccard}
     source = Source.of(max_distance, columns, least, bits, hashing)

@@ -195,9 +195,9 @@ def _queries(held: DataFrame, total: int) -> bytes:
 
 def _newest(storage: Storage) -> list[bytes]:
     """The manifest of the newest generation, if there is one."""
-    found = [re.fullmatch(r"manifest-(\d{6,})\.json", name) for name in storage.names()]
-    newest = max((int(one[1]), one[0]) for one in found if one) if any(found) else None
-    return [storage.read(newest[1])] if newest else []
+    found = [name for name in storage.names() if re.fullmatch(r"manifest-\d{6,}\.json", name)]
+    newest = sorted(found, key=lambda name: (len(name), name))[-1:]
+    return [storage.read(name) for name in newest]
 
 
 def _published(storage: Storage, merged: bytes) -> list[bytes]:

@@ -135,22 +135,20 @@ def assign(
     return node.inner
 
 
-def copies(node: Node, codes: np.ndarray, rows: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
-    """Yields (cell, rows that go there), for some rows of a matrix of codes."""
+def copies(
+    node: Node, codes: np.ndarray, rows: np.ndarray | None = None
+) -> Iterator[tuple[int, int, np.ndarray]]:
+    """Yields (cell, side, rows that go there), for a matrix of codes or some of its rows."""
+    rows = np.arange(len(codes)) if rows is None else rows
     for block, of_value in zip(node.blocks, node.cells, strict=True):
         targets = of_value[values_of(codes[rows], block)]
         order = np.argsort(targets, kind="stable")
         found, starts = np.unique(targets[order], return_index=True)
         for target, there in zip(found, np.split(rows[order], starts[1:]), strict=True):
             if target >= 0:
-                yield int(target), there
+                yield int(target), 0, there
             elif target < -1:
                 yield from copies(node.inner[-2 - target], codes, there)
-
-
-def tree_copies(root: Node, codes: np.ndarray) -> Iterator[tuple[int, int, np.ndarray]]:
-    """Yields (cell, side, rows that go there) for a matrix of codes."""
-    return ((cell, 0, rows) for cell, rows in copies(root, codes, np.arange(len(codes))))
 
 
 def hashes_of(codes: np.ndarray) -> np.ndarray:

@@ -94,7 +94,7 @@ def pairs(
     **hashing: Any,
 ) -> DataFrame:
     """The pairs of rows whose codes differ in at most `max_distance` bits: a DataFrame of id_a, id_b
-    and distance, with id_a < id_b; or with `other` of a row of each, id_b of the second. Codes are the
+    and distance, with id_a < id_b; or with `other`, the larger table, of a row of each. Codes are the
     column `code` of bytes or longs ("code"), or made of `text` or `vector`, by options of
     `fingerprint`. Rows without a code are in no pair.
 
