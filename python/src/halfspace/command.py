@@ -14,6 +14,7 @@ import io
 import itertools
 import os
 import pathlib
+import resource
 import shutil
 import signal
 import subprocess
@@ -63,16 +64,6 @@ def bundle() -> str:
     raise CommandError(f"{BUNDLE} is missing: `npm ci && npm run build:python` builds it")
 
 
-def _limit() -> Any:
-    """Python's module `resource` where an address limit is set, as by spark.executor.pyspark.memory."""
-    with contextlib.suppress(ImportError):
-        import resource
-
-        if resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY:
-            return resource
-    return None
-
-
 def start(arguments: Iterable[str], stdin: int = PIPE, stdout: int = PIPE) -> subprocess.Popen[bytes]:
     """Starts the command with one thread: the tasks of an executor share its cores."""
     environment = {**os.environ, "HALFSPACE_THREADS": "1"}
@@ -81,15 +72,16 @@ def start(arguments: Iterable[str], stdin: int = PIPE, stdout: int = PIPE) -> su
     if sys.platform == "linux" and "grpc" not in sys.modules:
         set_death = ctypes.CDLL(None).prctl
         dies_with_parent = lambda: set_death(PR_SET_PDEATHSIG, signal.SIGKILL)
-    limit = _limit()
+    # A limit of addresses, as by spark.executor.pyspark.memory, is not the child's.
+    is_limited = resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY
     # Without traps a WebAssembly memory takes no 10 GB of addresses; its checks cost time.
-    flags = ["--disable-wasm-trap-handler"] if limit else []
+    flags = ["--disable-wasm-trap-handler"] if is_limited else []
     words = [node(), *flags, bundle(), *arguments]
     how: dict[str, Any] = {"stdin": stdin, "stdout": stdout, "stderr": PIPE, "env": environment}
     child: subprocess.Popen[bytes] = subprocess.Popen(words, preexec_fn=dies_with_parent, **how)
-    if limit:
+    if is_limited:
         with contextlib.suppress(OSError, ValueError):  # only root may lift it
-            limit.prlimit(child.pid, limit.RLIMIT_AS, (limit.RLIM_INFINITY, limit.RLIM_INFINITY))
+            resource.prlimit(child.pid, resource.RLIMIT_AS, (resource.RLIM_INFINITY,) * 2)
     return child
 
 

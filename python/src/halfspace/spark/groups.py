@@ -61,14 +61,14 @@ def dedup(
     """
     columns = {"text": text, "vector": vector, "code": code}
     least = {"min_cosine": min_cosine, "min_jaccard": min_jaccard}
-    source = Source.of(max_distance, columns, least, bits, hashing)
+    source = Source(columns, least, hashing, id=id, within=within, bits=bits, max_distance=max_distance)
     if against is not None and (source.least or within or keep_at_most):
         raise ValueError("against goes by distance alone: leave out the other options")
     rule, value = _rule(keep, text)
     stages = checkpoint or Checkpoint(rows.sparkSession)
     asked = {"keep": keep, "keep_at_most": keep_at_most, "cell_rows": cell_rows}
-    stages.begin("dedup", source=source, id=id, within=within, against=against is not None, **asked)
-    codes = stages.keep(source.rows(rows, id, within, value=value), "codes")
+    stages.begin("dedup", source=vars(source), against=against is not None, **asked)
+    codes = stages.keep(source.rows(rows, value=value), "codes")
     parts = []
     if against is not None:
         survey(codes.select("id"), id)
@@ -80,8 +80,8 @@ def dedup(
     alike = coded.words(max_distance)
     words = options(keep=rule, keep_at_most=keep_at_most)
     if source.least:
-        words += source.exact_words(within)
-        compared = source.compared(rows, codes, id)
+        words += source.exact_words()
+        compared = source.compared(rows, codes)
     else:
         words += [*alike, *options(within=within and "within")]
         compared = codes

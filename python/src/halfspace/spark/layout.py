@@ -162,17 +162,13 @@ def hashes_of(codes: np.ndarray) -> np.ndarray:
 
 def grid(shards: int) -> list[Cell]:
     """For each pair of shards a cell. Where both are one, its rows meet each other."""
-    return [Cell([], [], i != j) for i, j in _pairs_of(shards)]
-
-
-def _pairs_of(shards: int) -> Iterator[tuple[int, int]]:
-    return itertools.combinations_with_replacement(range(shards), 2)
+    return [Cell([], [], i != j) for i, j in itertools.combinations_with_replacement(range(shards), 2)]
 
 
 def grid_copies(shards: int, codes: np.ndarray) -> Iterator[tuple[int, int, np.ndarray]]:
     """Yields (cell, side, rows that go there); side 1 is for the second of two shards."""
     own = hashes_of(codes) % np.uint64(shards)
     rows = [np.flatnonzero(own == shard) for shard in range(shards)]
-    for cell, pair in enumerate(_pairs_of(shards)):
-        for side in range(len(set(pair))):
-            yield cell, side, rows[pair[side]]
+    for cell, pair in enumerate(itertools.combinations_with_replacement(rows, 2)):
+        for side in range(2 if pair[0] is not pair[1] else 1):
+            yield cell, side, pair[side]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
@@ -22,58 +21,53 @@ NEAR_TEXT = {"tokens": "shingles:2", "counting": "log"}
 SETS = {"tokens": "shingles:2", "projection": "minwise"}
 
 
-@dataclass
 class Source:
     """What makes rows near: a column of texts, vectors or codes, and how near they must be."""
 
-    kind: str
-    column: str
-    max_distance: int
-    bits: int = 64
-    least: dict[str, float] = field(default_factory=dict)
-    hashing: dict[str, Any] = field(default_factory=dict)
-
-    @staticmethod
-    def of(
-        max_distance: int,
+    def __init__(
+        self,
         columns: dict[str, str | None],
         least: dict[str, float | None],
-        bits: int,
         hashing: dict[str, Any],
-    ) -> Source:
+        *,
+        id: str,
+        within: str | None,
+        bits: int,
+        max_distance: int,
+    ) -> None:
         given = {kind: column for kind, column in columns.items() if column is not None}
         if len(given) != 1:
             raise ValueError("give one of text, vector and code")
-        [(kind, column)] = given.items()
-        if kind == "code" and hashing:
+        [(self.kind, self.column)] = given.items()
+        if self.kind == "code" and hashing:
             raise ValueError(f"code has ready codes: leave out {', '.join(hashing)}")
-        exact = {name: value for name, value in least.items() if value is not None}
-        if exact.keys() - {{"vector": "min_cosine", "text": "min_jaccard"}.get(kind)}:
-            raise ValueError(f"min_cosine compares vectors, min_jaccard texts, not {kind}={column!r}")
-        if kind == "text":
-            hashing = {**(SETS if exact else NEAR_TEXT), **hashing}
-        return Source(kind, column, max_distance, bits, exact, hashing)
+        self.least = {name: value for name, value in least.items() if value is not None}
+        if self.least.keys() - {{"vector": "min_cosine", "text": "min_jaccard"}.get(self.kind)}:
+            raise ValueError(f"min_cosine compares vectors, min_jaccard texts: give them, not {self.kind}=")
+        usual = {} if self.kind != "text" else SETS if self.least else NEAR_TEXT
+        self.hashing = {**usual, **hashing}
+        self.id, self.within, self.bits, self.max_distance = id, within, bits, max_distance
 
     def codes(self) -> Column:
         made = F.col(self.column)
         return made if self.kind == "code" else fingerprint(made, bits=self.bits, **self.hashing)
 
-    def rows(self, frame: DataFrame, id: str, within: str | None, **more: Column) -> DataFrame:
+    def rows(self, frame: DataFrame, **more: Column) -> DataFrame:
         """The columns id, code, within, and those of `more`."""
-        columns = [F.col(id).alias("id"), self.codes().alias("code")]
-        columns += [F.col(within).cast("string").alias("within")] if within is not None else []
+        columns = [F.col(self.id).alias("id"), self.codes().alias("code")]
+        columns += [F.col(self.within).cast("string").alias("within")] if self.within is not None else []
         return frame.select(*columns, *(column.alias(name) for name, column in more.items()))
 
-    def compared(self, frame: DataFrame, codes: DataFrame, id: str) -> DataFrame:
+    def compared(self, frame: DataFrame, codes: DataFrame) -> DataFrame:
         """Rows of `codes` with what is compared exactly in place of their codes."""
-        sources = frame.select(F.col(id).alias("id"), F.col(self.column).alias("source"))
+        sources = frame.select(F.col(self.id).alias("id"), F.col(self.column).alias("source"))
         return codes.drop("code").join(sources, "id")
 
-    def exact_words(self, within: str | None) -> list[str]:
+    def exact_words(self) -> list[str]:
         """How the command reads and compares rows exactly, from a file."""
         how = {name: value for name, value in self.hashing.items() if name in ("tokens", "normalize")}
         words = [f"--{self.kind}", "source", *options(bits=self.bits, max_distance=self.max_distance)]
-        return [*words, *options(**self.least, **how, within=within and "within")]
+        return [*words, *options(**self.least, **how, within=self.within and "within")]
 
 
 def pairs(
@@ -107,12 +101,12 @@ def pairs(
     """
     columns = {"text": text, "vector": vector, "code": code or (None if text or vector else "code")}
     least = {"min_cosine": min_cosine, "min_jaccard": min_jaccard}
-    source = Source.of(max_distance, columns, least, bits, hashing)
+    source = Source(columns, least, hashing, id=id, within=within, bits=bits, max_distance=max_distance)
     if other is not None and source.least:
         raise ValueError(f"{min(source.least)} compares the rows of one table, not of two")
     stages = checkpoint or Checkpoint(rows.sparkSession)
-    stages.begin("pairs", source=source, id=id, within=within, cell_rows=cell_rows)
-    tables = [source.rows(frame, id, within) for frame in (rows, other) if frame is not None]
+    stages.begin("pairs", source=vars(source), cell_rows=cell_rows)
+    tables = [source.rows(frame) for frame in (rows, other) if frame is not None]
     if other is not None:
         if source.kind != "code":
             tables = [stages.keep(codes, "codes") for codes in tables]
@@ -123,7 +117,7 @@ def pairs(
     if not source.least:
         return near_of(coded, max_distance, cell_rows)
     grouped = components(edges(coded, max_distance, cell_rows), stages, cell_rows)
-    return _exact(source.compared(rows, tables[0], id).join(grouped, "id"), source, within)
+    return _exact(source.compared(rows, tables[0]).join(grouped, "id"), source)
 
 
 def near_of(codes: Coded, max_distance: int, cell_rows: int) -> DataFrame:
@@ -151,10 +145,10 @@ def edges(codes: Coded, max_distance: int, cell_rows: int) -> DataFrame:
     return found.unionByName(equal.select(F.col("first").alias("id_a"), F.col("id").alias("id_b")))
 
 
-def _exact(rows: DataFrame, source: Source, within: str | None) -> DataFrame:
+def _exact(rows: DataFrame, source: Source) -> DataFrame:
     """The pairs within components that are as similar as wanted: no other pairs are near."""
     [name] = (least.removeprefix("min_") for least in source.least)
-    words = ["pairs", "-", "-q", *source.exact_words(within)]
+    words = ["pairs", "-", "-q", *source.exact_words()]
 
     def compare(batches: Batches) -> Batches:
         own = Rows(batches)

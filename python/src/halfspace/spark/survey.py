@@ -73,12 +73,11 @@ def _summary(rows: DataFrame, looked_at: DataFrame, name: str | None) -> Survey:
     return Survey(sum(part["rows"] for part in used), codes, (min(narrowest), max(widest)))
 
 
-def check_kind(rows: DataFrame, name: str) -> str:
-    """The type of ids; fails for one that the command does not carry."""
+def check_kind(rows: DataFrame, name: str) -> None:
+    """Fails for ids of a type that the command does not carry."""
     kind = rows.schema["id"].dataType.simpleString()
     if kind not in KINDS:
         raise TypeError(f'"{name}" expected ids of {", ".join(KINDS)}, got {kind}: cast the column')
-    return kind
 
 
 def _check_unique(rows: DataFrame, name: str) -> None:
