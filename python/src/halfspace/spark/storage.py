@@ -104,8 +104,18 @@ class Storage:
             if self.local is not None:
                 shutil.copyfile(f"{folder}/{name}", f"{self.local}/{name}")
             else:
-                files, root = self.files()
-                files.copyFromLocalFile(False, True, self._path(folder, name), self._path(root, name))
+                self._send(f"{folder}/{name}", name)
+
+    def _send(self, path: str, name: str) -> None:
+        """Copies a file of this machine, by a stream: `copyFromLocalFile` needs more than some hosts know."""
+        files, root = self.files()
+        out = files.create(self._path(root, name), True)
+        stream = _gateway().jvm.java.io.FileInputStream(path)
+        try:
+            _gateway().jvm.org.apache.commons.io.IOUtils.copyLarge(stream, out)
+        finally:
+            stream.close()
+        out.close()  # what this complains of counts
 
     def publish(self, name: str, data: bytes) -> None:
         """Writes a file, which is there whole or not at all."""
