@@ -32,7 +32,7 @@ const MIN_OWN_BYTES = 65_536;
 const MAX_IDLE_SCRATCH_BYTES = 16 << 20;
 
 /** Fewer bytes of shared memory are not worth a collection of garbage. */
-const MIN_COUNTED_BYTES = 2 ** 20;
+const MIN_COUNTED_BYTES = 2 ** 25;
 
 /** What all kernels but those that hash vectors and scan codes say where they cannot run. */
 const NEEDS_WEBASSEMBLY =
