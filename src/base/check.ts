@@ -1,7 +1,8 @@
 /**
  * Errors about what comes from outside, and their wording, in one place. Of arguments: TypeError
  * for a wrong type, RangeError for a wrong value, always as `"name" expected X, got Y`; a guard
- * returns what it checked. Of bytes that cannot be read: FormatError.
+ * returns what it checked. Of bytes that cannot be read: FormatError. Also ids as callers give
+ * them, and the environment.
  */
 
 /** Largest width of a code: a distance, which is at most the width, must fit 16 bits. */

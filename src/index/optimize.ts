@@ -128,8 +128,8 @@ export async function optimize(
 /** Parts of the progress: training, placing, and measuring. */
 const SHARES = [4, 3, 3];
 
-/** What is wanted; of queries of the caller their source. */
-type Asked = Omit<Wanted, 'given'> & { readonly given?: EvaluationSource | null };
+/** What is wanted, with the source of the caller's queries in their place. */
+type SourcedWanted = Omit<Wanted, 'given'> & { readonly given?: EvaluationSource | null };
 
 /**
  * Optimizes an index: trains a space, places the rows in it, chooses a setting and measures it.
@@ -138,13 +138,13 @@ type Asked = Omit<Wanted, 'given'> & { readonly given?: EvaluationSource | null 
 export async function optimized<T extends Evaluable<T>>(
   before: T,
   origin: SpaceOrigin,
-  wanted: Asked,
+  wanted: SourcedWanted,
   work: LongWork,
 ): Promise<{ report: RecallReport; index: T }> {
   const [training, placing, measuring] = work.inParts(SHARES);
   const { source, layout } = await trainedLayout(before, origin, wanted, training);
-  const isPlaced = layout.space === null && before.layout.space === null;
-  const index = isPlaced ? before : await before.placed(layout, placing);
+  const isAsBefore = layout.space === null && before.layout.space === null;
+  const index = isAsBefore ? before : await before.placed(layout, placing);
   const report = await settled(index, source, wanted, measuring);
   await measuring.step(1, 1);
   return { report, index };
@@ -154,7 +154,7 @@ export async function optimized<T extends Evaluable<T>>(
 async function trainedLayout(
   before: Evaluable,
   origin: SpaceOrigin,
-  wanted: Asked,
+  wanted: SourcedWanted,
   work: LongWork,
 ): Promise<{ source: EvaluationSource; layout: Layout }> {
   const [training, comparing] = work.inParts([3, 1]);
@@ -163,9 +163,9 @@ async function trainedLayout(
   const source = wanted.given ?? (await rowSource(before, held, wanted, training));
   if (trained === null) return { source, layout: { space: null, hasCopies: false } };
   const { space } = trained;
-  const pay = async () => payCopies(before, trained, source, wanted.recall, comparing);
-  const hasCopies = space.count > 1 && (wanted.copies ?? (await pay()));
-  return { source, layout: { space, hasCopies } };
+  const { recall, copies } = wanted;
+  const hasCopies = copies ?? (await payCopies(before, trained, source, recall, comparing));
+  return { source, layout: { space, hasCopies: hasCopies && space.count > 1 } };
 }
 
 /** Chooses a setting for an index as it is, and measures it. */
@@ -215,7 +215,7 @@ async function trainedSpace(
     sample = new TrainingSample(sampled);
     await index.eachRun((rows) => sample.offer(rows, null), reading);
   }
-  const points = sample.points();
+  const points = await sample.points(training);
   const space = await trainSpace(untrained, points, partitions, training);
   return { space, sample: points, held };
 }

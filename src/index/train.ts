@@ -4,9 +4,10 @@
  * for new vectors find. Equal vectors are on one side.
  */
 
+import { ascending } from '../base/arrays';
 import type { LongWork } from '../base/long-work';
 import { mixed, shareAt } from '../base/random';
-import { allocateIntegers, trainTree } from '../k-means/k-means';
+import { allocateIntegers, reorder, trainTree } from '../k-means/k-means';
 import { NO_ROW } from '../kernels/hits';
 import { product, UNIT } from '../kernels/products';
 import { bytesPerEntryOf, type RowsToPlace, Space } from './space';
@@ -152,25 +153,12 @@ export class TrainingSample {
   }
 
   /** The points in the order of their hashes. To be called once: it moves them. */
-  points(): Int16Array {
+  async points(work: LongWork): Promise<Int16Array> {
     const { width } = this.#space;
     const points = this.#points.subarray(0, this.count * width);
     const hashes = this.#hashes;
-    const from = new Uint32Array(this.count).map((_, i) => i).sort((a, b) => hashes[a] - hashes[b]);
-    const first = new Int16Array(width);
-    for (let i = 0; i < from.length; i++) {
-      // Along a cycle each place takes the point that belongs there.
-      if (from[i] === i) continue;
-      first.set(points.subarray(i * width, (i + 1) * width));
-      let at = i;
-      for (let next = from[at]; next !== i; next = from[at]) {
-        points.copyWithin(at * width, next * width, (next + 1) * width);
-        from[at] = at;
-        at = next;
-      }
-      points.set(first, at * width);
-      from[at] = at;
-    }
+    const order = ascending(this.count).sort((a, b) => hashes[a] - hashes[b]);
+    await reorder(points, width, order, work);
     return points;
   }
 }

@@ -420,7 +420,8 @@ export async function trainTree(
     coarse.move();
   }
   await runJob(coarse.assignment(rows, nearest, progress).job, work);
-  const groups = await sortedByGroup(sample, width, { of: nearest, count: groupCount }, work);
+  const { starts: groups, members } = byGroup(nearest, groupCount);
+  await reorder(sample, width, members, work);
   // In proportion to the vectors of each group.
   const starts = groups.map((before) => Math.round((before / rows.length) * count));
   const centroids = allocateIntegers(count, width);
@@ -452,31 +453,28 @@ export async function trainTree(
 }
 
 /**
- * Sorts vectors by group, in place: follows each cycle of the permutation with one spare vector.
- * Returns the first vector of each group, and at last their number.
+ * Makes vector `from[i]` of `width` integers the i-th one, for all i, in place: along each cycle,
+ * with one spare vector. Overwrites `from`.
  */
-async function sortedByGroup(
-  sample: Int16Array,
+export async function reorder(
+  vectors: Int16Array,
   width: number,
-  { of: groupOf, count }: { readonly of: Uint32Array; readonly count: number },
+  from: Uint32Array,
   work: LongWork,
-): Promise<Uint32Array> {
-  const groups = new Uint32Array(count + 1);
-  for (const group of groupOf) groups[group + 1]++;
-  for (let group = 0; group < count; group++) groups[group + 1] += groups[group];
-  const next = groups.slice(0, count);
-  const target = groupOf.map((group) => next[group]++);
+): Promise<void> {
   const spare = new Int16Array(width);
   let moves = 0;
-  for (let row = 0; row < target.length; row++) {
-    while (target[row] !== row) {
-      if (++moves % 4096 === 0) await work.step(); // here, since one cycle may include all rows
-      const to = target[row];
-      spare.set(sample.subarray(to * width, (to + 1) * width));
-      sample.copyWithin(to * width, row * width, (row + 1) * width);
-      sample.set(spare, row * width);
-      [target[row], target[to]] = [target[to], to];
+  for (let first = 0; first < from.length; first++) {
+    if (from[first] === first) continue;
+    spare.set(vectors.subarray(first * width, (first + 1) * width));
+    let at = first;
+    for (let next = from[at]; next !== first; next = from[at]) {
+      vectors.copyWithin(at * width, next * width, (next + 1) * width);
+      from[at] = at;
+      at = next;
+      if (++moves % 4096 === 0) await work.step(); // here, since one cycle may include all vectors
     }
+    vectors.set(spare, at * width);
+    from[at] = at;
   }
-  return groups;
 }

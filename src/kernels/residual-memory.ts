@@ -12,8 +12,8 @@ import {
   coarseUnit,
   type ResidualRows,
   residualByte,
-  residualScale,
   SCALE_BYTES,
+  scaleAt,
   secondHalfAt,
   sidesAt,
 } from './residuals';
@@ -145,7 +145,7 @@ export class ResidualMemory implements ResidualRows {
 
   setScale(row: number, scale: number): void {
     const { bytes, bytesPerRow } = this;
-    this.floats[residualScale(this, row)] = scale;
+    this.floats[scaleAt(this, row) / SCALE_BYTES] = scale;
     const coarse = coarseScale(bytesPerRow, scale);
     const at = coarseAt(this, row);
     bytes[at] = coarse & 255;

@@ -59,6 +59,9 @@ export const bytesOfRow = (bytesPerRow: number) => bytesPerRow + COARSE_BYTES + 
 
 type Layout = Pick<Residuals, 'bytesPerRow' | 'capacity'>;
 
+/** Rows of the block of a row. */
+const lanesOf = ({ capacity }: Layout, row: number) => Math.min(BLOCK_ROWS, capacity - (row & ~15));
+
 /** Index in `bytes` of the first half of the block of a row. */
 export const sidesAt = ({ bytesPerRow }: Layout, row: number) =>
   (row & ~15) * (bytesPerRow / 2 + COARSE_BYTES);
@@ -71,18 +74,19 @@ export const secondHalfAt = ({ bytesPerRow, capacity }: Layout, row: number) =>
 export function residualByte(rows: Layout, row: number, i: number): number {
   const half = rows.bytesPerRow / 2;
   const at = i < half ? sidesAt(rows, row) : secondHalfAt(rows, row);
-  return at + (i % half) * BLOCK_ROWS + (row & 15);
+  return at + (i % half) * lanesOf(rows, row) + (row & 15);
 }
 
-/** Index of the scale of a row in `floats`. */
-export function residualScale(rows: Layout, row: number): number {
-  const at = secondHalfAt(rows, row) + (rows.bytesPerRow / 2) * BLOCK_ROWS;
-  return at / SCALE_BYTES + (row & 15);
+/** Index in `bytes` of the scale of a row, a float32. */
+export function scaleAt(rows: Layout, row: number): number {
+  const half = (rows.bytesPerRow / 2) * lanesOf(rows, row);
+  return secondHalfAt(rows, row) + half + SCALE_BYTES * (row & 15);
 }
 
-/** Index of the two bytes of the coarse scale of a row in `bytes`, the lower one first. */
+/** The same of its coarse scale, an int16. */
 export function coarseAt(rows: Layout, row: number): number {
-  return sidesAt(rows, row) + (rows.bytesPerRow / 2) * BLOCK_ROWS + COARSE_BYTES * (row & 15);
+  const half = (rows.bytesPerRow / 2) * lanesOf(rows, row);
+  return sidesAt(rows, row) + half + COARSE_BYTES * (row & 15);
 }
 
 /** Room for so many rows. */
@@ -99,44 +103,35 @@ export function copyResiduals(
   count: number,
 ): void {
   const whole = (first | at) % BLOCK_ROWS === 0 ? count - (count % BLOCK_ROWS) : 0;
-  for (const halfAt of [sidesAt, secondHalfAt]) {
+  for (const halfAt of whole > 0 ? [sidesAt, secondHalfAt] : []) {
     const own = from.bytes.subarray(halfAt(from, first), halfAt(from, first + whole));
-    if (whole > 0) to.bytes.set(own, halfAt(to, at));
+    to.bytes.set(own, halfAt(to, at));
   }
   for (let i = whole; i < count; i++) copyRow(from, first + i, to, at + i);
 }
 
 function copyRow(from: Residuals, row: number, to: Residuals, at: number): void {
   const half = from.bytesPerRow / 2;
-  const [lane, toLane] = [row & 15, at & 15];
-  const [lanes, toLanes] = [lanesOf(from, row), lanesOf(to, at)];
-  for (const [halfAt, scaleBytes] of [
-    [sidesAt, COARSE_BYTES],
-    [secondHalfAt, SCALE_BYTES],
-  ] as const) {
-    const [source, target] = [halfAt(from, row), halfAt(to, at)];
-    for (let i = 0; i < half; i++) {
-      to.bytes[target + i * toLanes + toLane] = from.bytes[source + i * lanes + lane];
-    }
-    const scale = source + half * lanes + scaleBytes * lane;
-    const toScale = target + half * toLanes + scaleBytes * toLane;
-    for (let i = 0; i < scaleBytes; i++) to.bytes[toScale + i] = from.bytes[scale + i];
+  const copy = (source: number, step: number, target: number, toStep: number, count: number) => {
+    for (let i = 0; i < count; i++) to.bytes[target + i * toStep] = from.bytes[source + i * step];
+  };
+  for (const i of [0, half]) {
+    const [source, target] = [residualByte(from, row, i), residualByte(to, at, i)];
+    copy(source, lanesOf(from, row), target, lanesOf(to, at), half);
   }
+  copy(coarseAt(from, row), 1, coarseAt(to, at), 1, COARSE_BYTES);
+  copy(scaleAt(from, row), 1, scaleAt(to, at), 1, SCALE_BYTES);
 }
 
 /** The scale of a row, and that which is coarse. */
 export function scalesOf(rows: Residuals, row: number): { scale: number; coarse: number } {
   const { buffer, byteOffset } = rows.bytes;
   const view = new DataView(buffer, byteOffset);
-  const afterHalf = (rows.bytesPerRow / 2) * lanesOf(rows, row);
   return {
-    scale: view.getFloat32(secondHalfAt(rows, row) + afterHalf + SCALE_BYTES * (row & 15), true),
-    coarse: view.getInt16(sidesAt(rows, row) + afterHalf + COARSE_BYTES * (row & 15), true),
+    scale: view.getFloat32(scaleAt(rows, row), true),
+    coarse: view.getInt16(coarseAt(rows, row), true),
   };
 }
-
-/** Rows of the block of a row. */
-const lanesOf = ({ capacity }: Layout, row: number) => Math.min(BLOCK_ROWS, capacity - (row & ~15));
 
 /** What scales are multiplied by to be coarse. */
 export const coarseUnit = (bytesPerRow: number) => Math.sqrt(4 * bytesPerRow) * 2 ** 14;

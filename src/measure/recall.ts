@@ -84,13 +84,8 @@ export async function measureRecall(
   if (!(index instanceof SimHashIndex)) throw wrongType('index', 'a SimHashIndex', index);
   const rows = liveRows(index);
   const { sample: count, seed } = given;
-  const places = given.queries === undefined ? drawnNumbers(rows.length, count, seed) : null;
-  const drawn =
-    places &&
-    heldOf(
-      index,
-      places.map((at) => rows[at]),
-    );
+  const drawnRows = () => drawnNumbers(rows.length, count, seed).map((at) => rows[at]);
+  const drawn = given.queries === undefined ? heldOf(index, drawnRows()) : null;
   const self = drawn?.rows ?? null;
   const queries = drawn ? (drawn.vectors ?? drawn.codes) : askedOf(index, given.queries ?? []);
   if (drawn?.rows.length === 0) throw nothingToAsk();

@@ -275,12 +275,13 @@ async function joinKnown(
   const take = ({ a, b, distances: found }: OrderedPairs) => {
     for (let i = 0; i < a.length; i++) {
       const [row, other] = [a[i], among[b[i]]];
-      if (!isOfStars) groups[row] = Math.min(groups[row], plan.groups[other]); // NONE is above all
-      // Rows ascend, so of equally near ones the first stays.
-      if (!isOfStars || found[i] >= distances[row]) continue;
-      distances[row] = found[i];
-      groups[row] = plan.groups[other];
-      nearest[row] = other;
+      const group = plan.groups[other];
+      if (!isOfStars)
+        groups[row] = Math.min(groups[row], group); // NONE is above all
+      else if (found[i] < distances[row]) {
+        // Rows ascend, so of equally near ones the first stays.
+        [distances[row], groups[row], nearest[row]] = [found[i], group, other];
+      }
     }
   };
   const equal = isOfStars || isVerified(added, request.near) ? 'all' : 'first';

@@ -61,25 +61,26 @@ export class PartitionCache {
     const { space, parts, segments } = content;
     const count = space?.count ?? 0;
     this.#blocks = Array.from({ length: count }, () => []);
-    this.#cellCounts = new Uint32Array(count);
+    const cellCounts = new Uint32Array(count);
     for (const segment of segments) {
       segment.blocks.partitions.forEach((p, block) => {
         if (p >= count) return;
         this.#blocks[p].push({ segment, block });
-        this.#cellCounts[p] += cellsFor(segment.blocks.rows[block]);
+        cellCounts[p] += cellsFor(segment.blocks.rows[block]);
       });
     }
-    const all = this.#cellCounts.reduce((sum, _, p) => sum + this.#cellsOf(p), 0);
+    this.#cellCounts = cellCounts.map((cells) => Math.max(1, cells));
+    const all = this.#cellCounts.reduce((sum, cells) => sum + cells, 0);
     const residualBytes = space?.bytesPerEntry ?? 0;
     const width = residualBytes > 0 ? bytesOfRow(residualBytes) : bytesPerCode(parts.bits);
     this.#cellBytes = CELL_ROWS * (width + ROW_BYTES);
     const most = Math.min(limit / this.#cellBytes, mostCodes(width) / CELL_ROWS);
     this.#cells = new Cells(
       Math.min(all, Math.floor(most)),
-      (p) => this.#cellsOf(p),
+      (p) => this.#cellCounts[p],
       (p, first) => {
         this.#ids.delete(p);
-        this.#rowOf.fill(NO_ROW, CELL_ROWS * first, CELL_ROWS * (first + this.#cellsOf(p)));
+        this.#rowOf.fill(NO_ROW, CELL_ROWS * first, CELL_ROWS * (first + this.#cellCounts[p]));
       },
     );
     const places = CELL_ROWS * this.#cells.count;
@@ -105,10 +106,6 @@ export class PartitionCache {
     };
   }
 
-  #cellsOf(p: number): number {
-    return Math.max(1, this.#cellCounts[p]);
-  }
-
   /** Partitions in groups that fit into memory one at a time; those in memory come first. */
   groupsOf({ partitions, products }: Probes): Probes[] {
     const order = [...partitions.keys()];
@@ -116,7 +113,7 @@ export class PartitionCache {
     const groups: number[][] = [[]];
     let cells = 0;
     for (const i of [...order.filter(isHere), ...order.filter((i) => !isHere(i))]) {
-      const own = this.#cellsOf(partitions[i]);
+      const own = this.#cellCounts[partitions[i]];
       if (cells + own > this.#cells.count && groups[groups.length - 1].length > 0) {
         groups.push([]);
         cells = 0;
@@ -133,13 +130,13 @@ export class PartitionCache {
   /** Whether all of these can be in memory at the same time. */
   fits(partitions: Iterable<number>): boolean {
     let cells = 0;
-    for (const p of partitions) cells += this.#cellsOf(p);
+    for (const p of partitions) cells += this.#cellCounts[p];
     return cells <= this.#cells.count;
   }
 
   /** Reads partitions that are not in memory. All stay there until the next call. */
   async load(partitions: ReadonlySet<number>, signal: AbortSignal | undefined): Promise<void> {
-    const largest = Math.max(0, ...Array.from(partitions, (p) => this.#cellsOf(p)));
+    const largest = Math.max(0, ...Array.from(partitions, (p) => this.#cellCounts[p]));
     if (largest > this.#cells.count) {
       throw new RangeError(
         `"memory" is too small: a partition takes ${largest * this.#cellBytes} bytes, ` +
@@ -194,12 +191,13 @@ export class PartitionCache {
 
   /** Where the rows of each block of a partition are; none where it has no cells. */
   #placesOf(p: number): Range[] {
-    let cell = this.#cells.firstOf(p);
+    const cell = this.#cells.firstOf(p);
     if (cell === undefined) return [];
+    let next = CELL_ROWS * cell;
     return this.#blocks[p].map(({ segment, block }) => {
-      const first = CELL_ROWS * (cell as number);
+      const first = next;
       const count = segment.blocks.rows[block];
-      (cell as number) += cellsFor(count);
+      next += CELL_ROWS * cellsFor(count);
       return { first, end: first + count };
     });
   }

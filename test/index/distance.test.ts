@@ -76,7 +76,7 @@ describe.each([64, 256, 2048])('a search by distance of %i bits', (bits) => {
     const untrained = untrainedSpace({ bits, dimensions: null, seed: 0n });
     const sample = new TrainingSample({ space: untrained, most: 3000, rows: 6000, seed: 0 });
     await eachRun(plain.chunks(), true, (rows) => sample.offer(rows, null), work);
-    const space = await trainSpace(untrained, sample.points(), 8, work);
+    const space = await trainSpace(untrained, await sample.points(work), 8, work);
     const index = await plain.placed({ space, hasCopies: false }, work);
     append(index, 6000, count);
     for (let row = 0; row < count; row += 7) index.remove(row);

@@ -4,7 +4,7 @@ import { CodeMemory } from '../../src/kernels/code-memory';
 import { NO_ROW } from '../../src/kernels/hits';
 import { allocateCodes, LinearMemory, memoryOf } from '../../src/kernels/memory';
 import { ResidualMemory } from '../../src/kernels/residual-memory';
-import { residualByte, residualScale } from '../../src/kernels/residuals';
+import { residualByte, scalesOf } from '../../src/kernels/residuals';
 import { difference } from '../reference/difference';
 import { Draws } from '../reference/random';
 
@@ -54,7 +54,7 @@ it('grows residual codes to what one memory of 4 GiB holds, and no further', {
   );
   const bytes = code.map((_, i) => memory.bytes[residualByte(memory, 429_999, i)]);
   expect(difference(bytes, code)).toBeNull();
-  expect(memory.floats[residualScale(memory, 429_999)]).toBe(0.5);
+  expect(scalesOf(memory, 429_999).scale).toBe(0.5);
 });
 
 it('grows the codes of an index to what one memory of 4 GiB holds, and no further', () => {

@@ -5,6 +5,7 @@
  */
 
 import { Writable } from 'node:stream';
+import { hex } from '../../formats/column-kinds';
 import { openOutput as openFile, type RowOutput } from '../../formats/file-io';
 import { formatOfPath } from '../../formats/row-reader';
 import { shardsOf } from '../../formats/shards';
@@ -148,7 +149,7 @@ export function cellText(value: unknown): string {
     const isPlain = Math.abs(value) >= 1e-4 && Math.abs(value) < 1e9;
     return isPlain && !Number.isInteger(value) ? value.toFixed(4) : String(value);
   }
-  if (value instanceof Uint8Array) return Buffer.from(value).toString('hex');
+  if (value instanceof Uint8Array) return hex(value);
   const text = typeof value === 'object' ? JSON.stringify(value, jsonOf) : String(value);
   return printable(text.slice(0, 2000).replaceAll(/\s+/g, ' '));
 }

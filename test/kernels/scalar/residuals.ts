@@ -11,7 +11,8 @@ import {
   type ResidualRows,
   type ResidualTables,
   residualByte,
-  residualScale,
+  SCALE_BYTES,
+  scaleAt,
 } from '../../../src/kernels/residuals';
 
 type Formulas = ReturnType<typeof formulasOf>;
@@ -46,7 +47,7 @@ function weightOf(
   { row, more, before }: { row: number; more: number; before: number },
 ): number | null {
   const { bytesPerRow, floats } = rows;
-  const scale = floats[residualScale(rows, row)];
+  const scale = floats[scaleAt(rows, row) / SCALE_BYTES];
   if (scale === 0) return null;
   const sides = sumOf(rows, query, row);
   const above = Math.min(sides * 2 ** query.shift - query.sideBase, 2 ** 15 - 1);
