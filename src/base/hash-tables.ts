@@ -87,6 +87,11 @@ export class HashCounts {
     this.#counts[at] += count;
   }
 
+  /** Adds 1 for each of some hashes, whose halves are given, low before high. */
+  addAll(halves: Uint32Array): void {
+    for (let i = 0; i < halves.length; i += 2) this.add(halves[i], halves[i + 1], 1);
+  }
+
   /** Goes through all hashes, in no order. */
   each(take: (low: number, high: number, count: number) => void): void {
     for (let i = 0; i < this.#counts.length; i++) {

@@ -38,7 +38,6 @@ export class FrequencyTable {
   /** Name of the tokens that were counted. */
   readonly tokens: string;
   #documents = 0;
-  #version = 0;
   readonly #counts = new HashCounts();
 
   constructor(origin: TableOrigin) {
@@ -56,29 +55,15 @@ export class FrequencyTable {
     return this.#counts.size;
   }
 
-  /**
-   * A number that changes with every counted document, so that cached weights can be checked.
-   * @internal
-   */
-  get version(): number {
-    return this.#version;
-  }
-
   /** Memory of the table. @internal */
   get bytes(): number {
     return this.#counts.bytes;
   }
 
-  /**
-   * Counts a document by the numbers of its distinct words; word n has the hash of halves
-   * `lows[n]` and `highs[n]`.
-   * @internal
-   */
-  addDocument(numbers: Uint32Array, words: { lows: Uint32Array; highs: Uint32Array }): void {
+  /** Counts a document by the halves of the hashes of its distinct words. @internal */
+  addDocument(words: Uint32Array): void {
     this.#documents++;
-    this.#version++;
-    const { lows, highs } = words;
-    for (const number of numbers) this.#counts.add(lows[number], highs[number], 1);
+    this.#counts.addAll(words);
   }
 
   /**
@@ -96,7 +81,6 @@ export class FrequencyTable {
     this.checkOrigin(other);
     this.#counts.reserve(this.size + other.size);
     this.#documents += other.#documents;
-    this.#version++; // documents without words change weights too
     other.#counts.each((low, high, count) => this.#counts.add(low, high, count));
   }
 
@@ -127,22 +111,9 @@ export class FrequencyTable {
    * @internal
    */
   entries(): FrequencyEntries {
-    const halves = new Uint32Array(2 * this.size);
-    let at = 0;
-    this.#counts.each((low, high) => {
-      halves[at++] = low;
-      halves[at++] = high;
-    });
-    const dimensions = new BigUint64Array(halves.buffer).sort();
     const { tokens, documents } = this;
-    return {
-      tokens,
-      documents,
-      dimensions,
-      counts: Uint32Array.from(dimensions, (_, i) =>
-        this.countOf(halves[2 * i], halves[2 * i + 1]),
-      ),
-    };
+    const { halves, counts } = sortedCounts(this.#counts);
+    return { tokens, documents, dimensions: new BigUint64Array(halves.buffer), counts };
   }
 
   /**
@@ -161,4 +132,19 @@ export class FrequencyTable {
     }
     return table;
   }
+}
+
+/** The content of a table of counts by ascending hash: the halves of each, and its count. */
+export function sortedCounts(table: HashCounts): { halves: Uint32Array; counts: Uint32Array } {
+  const halves = new Uint32Array(2 * table.size);
+  let at = 0;
+  table.each((low, high) => {
+    halves[at++] = low;
+    halves[at++] = high;
+  });
+  new BigUint64Array(halves.buffer).sort();
+  const counts = Uint32Array.from({ length: table.size }, (_, i) =>
+    table.countOf(halves[2 * i], halves[2 * i + 1]),
+  );
+  return { halves, counts };
 }

@@ -8,8 +8,9 @@
  * checksum.
  */
 
-import { bitmapOf, concatenated, grown } from '../base/arrays';
+import { bitmapOf, concatenated } from '../base/arrays';
 import { checkInteger, checkOptions, wrongType } from '../base/check';
+import { HashCounts } from '../base/hash-tables';
 import { LONG_CALL, type LongCall, LongWork } from '../base/long-work';
 import { type CodeOrigin, Codes } from '../codes/codes';
 import type { Projection, RowCodes } from '../hashing/row-hasher';
@@ -18,7 +19,18 @@ import type { Job, Task } from '../threads/job';
 import { runJob } from '../threads/parallel';
 import type { SparseMatrix, SparseVector } from '../vectors/vectors';
 import { type FrequencyEntries, FrequencyTable } from './frequency-table';
-import { BandKeys, hashOfTokens, type MinBands, SetReader } from './text-set';
+import {
+  BandKeys,
+  halvesIn,
+  hashOfTokens,
+  type MemberCounts,
+  type MemberReader,
+  type MinBands,
+  memberCounts,
+  readerOf,
+  SetReader,
+  without,
+} from './text-set';
 import {
   checkNormalizations,
   hashWord,
@@ -28,7 +40,6 @@ import {
   splitterOf,
   type Tokens,
 } from './tokens';
-import { HashOrder, readWords, Vocabulary } from './vocabulary';
 
 /** A word of a text, and its value in the text's vector. */
 export interface WeightedWord {
@@ -104,23 +115,22 @@ export class TextHasher {
   readonly hasher: SimHasher;
   /** The name that frequency tables record for the tokens. */
   readonly tokensName: string;
-  /** Splits texts; null where tokens are words, which are counted without making strings. */
-  readonly #split: Splitter['split'] | null;
+  readonly #splitter: Splitter;
   readonly #rules: readonly Normalization[];
   readonly #counting: Counting;
   readonly #frequencies: FrequencyTable | null;
   readonly #stopWords: readonly string[];
+  /** The dimensions of the stop words. */
+  readonly #stops: HashCounts | null;
   /** Of which another thread makes an equal hasher; null if it cannot have the tokens. */
   readonly #options: TextState['options'] | null;
-  #vocabulary: Vocabulary;
-  /** Reads texts if only the set of their shingles counts, not words and weights; else null. */
+  readonly #reader: MemberReader;
+  readonly #dimensionsOf: ReturnType<typeof hashOfTokens>;
+  /** Makes codes where only the set of the tokens counts, not weights; else null. */
   readonly #sets: SetReader | null;
-  readonly #order = new HashOrder();
-  /** Memory of the matrix that is made: hashes, the low half before the high, and weights. */
-  #halves = new Uint32Array();
-  #values = new Float64Array();
-  /** The version of the frequencies by which the vocabulary's weights were computed. */
-  #version = 0;
+  /** Inverse frequencies by the number of documents with a word, of so many documents. */
+  readonly #inverse = new Map<number, number>();
+  #documents = 0;
 
   constructor(options?: TextHasherOptions) {
     const given = { ...TEXT_HASHER_DEFAULTS, ...checkOptions(options, DECLARED) };
@@ -128,7 +138,7 @@ export class TextHasher {
     const { bits, seed, projection, tokens, empty } = own;
     const splitter = splitterOf(tokens);
     const rules = checkNormalizations(own.normalize);
-    this.#split = tokens === 'words' ? null : splitter.split;
+    this.#splitter = splitter;
     this.#rules = rules;
     this.tokensName = splitter.kind + (rules.length > 0 ? ` without ${rules.join(' and ')}` : '');
     this.#counting = own.counting;
@@ -140,13 +150,13 @@ export class TextHasher {
       frequencies.checkOrigin({ tokens: this.tokensName });
     }
     this.#frequencies = frequencies ?? null;
-    const stops = new Set(checkTexts(stopWords, 'stopWords'));
-    this.#stopWords = [...stops];
-    this.#vocabulary = new Vocabulary(hashOfTokens(projection, splitter), stops);
-    const isPlain = stops.size === 0 && frequencies === undefined;
-    const isSet = projection === 'minwise' && isPlain;
-    const shingle = isSet ? splitter.wordsInToken : null;
-    this.#sets = shingle === null ? null : new SetReader(this.hasher, shingle, rules);
+    this.#stopWords = [...new Set(checkTexts(stopWords, 'stopWords'))];
+    this.#dimensionsOf = hashOfTokens(projection, splitter);
+    this.#stops = this.#stopWords.length > 0 ? new HashCounts() : null;
+    this.#stops?.addAll(halvesIn(this.#dimensionsOf(this.#stopWords)));
+    this.#reader = readerOf(projection, splitter, rules);
+    const isSet = projection === 'minwise' && this.#stops === null && frequencies === undefined;
+    this.#sets = isSet && this.#reader instanceof SetReader ? this.#reader : null;
     const settings = { ...own, normalize: rules, stopWords: this.#stopWords };
     this.#options = splitter.isData ? settings : null;
   }
@@ -181,72 +191,40 @@ export class TextHasher {
   /** Counts in how many texts each word occurs. Memory grows with the distinct words only. */
   fit(texts: Iterable<string>): FrequencyTable {
     const table = new FrequencyTable({ tokens: this.tokensName });
-    for (const text of checkTexts(texts)) table.addDocument(this.#read(text), this.#vocabulary);
+    for (const text of checkTexts(texts)) table.addDocument(this.#countsIn(text).halves);
     return table;
   }
 
   /** The weight of each word, at the dimension of its hash. */
   vectorize(text: string): SparseVector {
-    if (this.#sets !== null) return this.#sets.vectorOf(text, (n) => this.#countOf(n));
-    const { indices, values } = this.#matrixOf([text]);
+    const { indices, values } = this.vectorsOf([text]);
     return { indices, values };
   }
 
   /** The vectors of texts as the rows of a matrix. @internal */
   vectorsOf(texts: readonly string[]): SparseMatrix {
-    if (this.#sets === null) return this.#matrixOf(texts);
+    const rows = texts.map((text) => this.#countsIn(text));
     const offsets = new Uint32Array(texts.length + 1);
-    const rows = texts.map((text, row) => {
-      const vector = this.vectorize(text);
-      offsets[row + 1] = offsets[row] + vector.values.length;
-      return vector;
-    });
-    const indices = rows.map((row) => row.indices as BigUint64Array);
-    const values = rows.map((row) => row.values as Float64Array);
-    return {
-      offsets,
-      indices: concatenated([new BigUint64Array(), ...indices]),
-      values: concatenated([new Float64Array(), ...values]),
-    };
-  }
-
-  /** The same of texts that are read word by word. */
-  #matrixOf(texts: readonly string[]): SparseMatrix {
-    const offsets = new Uint32Array(texts.length + 1);
-    let to = 0;
-    for (let row = 0; row < texts.length; row++) {
-      const numbers = this.#weighed(texts[row]);
-      if (to + numbers.length > this.#values.length) {
-        const room = 2 * (to + numbers.length);
-        this.#halves = grown(this.#halves, 2 * room);
-        this.#values = grown(this.#values, room);
+    for (const [row, { counts }] of rows.entries()) offsets[row + 1] = offsets[row] + counts.length;
+    const halves = concatenated([new Uint32Array(), ...rows.map((row) => row.halves)]);
+    const values = new Float64Array(offsets[texts.length]);
+    let at = 0;
+    for (const { counts } of rows) {
+      for (const count of counts) {
+        values[at] = this.#weightOf(count, halves[2 * at], halves[2 * at + 1]);
+        at++;
       }
-      const halves = this.#halves;
-      const values = this.#values;
-      const { lows, highs } = this.#vocabulary;
-      for (let i = 0; i < numbers.length; i++, to++) {
-        const number = numbers[i];
-        halves[2 * to] = lows[number];
-        halves[2 * to + 1] = highs[number];
-        values[to] = this.#weightOf(number);
-      }
-      offsets[row + 1] = to;
     }
-    const indices = new BigUint64Array(this.#halves.slice(0, 2 * to).buffer);
-    return { offsets, indices, values: this.#values.slice(0, to) };
+    return { offsets, indices: new BigUint64Array(halves.buffer), values };
   }
 
   /** The dimensions of a text's tokens in the order of the text; some may repeat. */
   members(text: string): BigUint64Array {
-    if (this.#sets !== null) return this.#sets.membersOf(text);
-    const numbers = this.#read(text);
-    const { lows, highs } = this.#vocabulary; // new words may have replaced them
-    const halves = new Uint32Array(2 * numbers.length);
-    numbers.forEach((number, i) => {
-      halves[2 * i] = lows[number];
-      halves[2 * i + 1] = highs[number];
+    const parts: BigUint64Array[] = [];
+    this.#reader.each(text, (members) => {
+      parts.push((this.#stops ? without(this.#stops, members) : members).slice());
     });
-    return new BigUint64Array(halves.buffer);
+    return concatenated([new BigUint64Array(), ...parts]);
   }
 
   /** The code of a text, a new array. Throws a RangeError for a text without words. */
@@ -308,8 +286,8 @@ export class TextHasher {
     const keys = bands ? new BandKeys(bands) : null;
     const { hasher } = this;
     const codes =
-      this.#sets?.codesOf(texts, firstRow, keys) ??
-      hasher.hashRows(this.#matrixOf(texts), firstRow);
+      this.#sets?.codesOf(hasher, texts, firstRow, keys) ??
+      hasher.hashRows(this.vectorsOf(texts), firstRow);
     return { ...codes, keys: keys?.all() ?? new Uint32Array() };
   }
 
@@ -318,43 +296,25 @@ export class TextHasher {
     if (count !== Number.POSITIVE_INFINITY) {
       checkInteger('count', count, 0, Number.MAX_SAFE_INTEGER);
     }
-    return Array.from(this.#weighed(text), (number) => {
-      return { word: this.#vocabulary.wordOf(number), weight: this.#weightOf(number) };
+    const tokens = [...new Set(this.#splitter.split(normalized(text, this.#rules)))];
+    const hashes = this.#dimensionsOf(tokens);
+    const words = new Map(tokens.map((token, i) => [hashes[i], token]));
+    const { indices, values } = this.vectorize(text);
+    return Array.from(values, (weight, i) => {
+      return { word: words.get(indices[i] as bigint) as string, weight };
     })
       .sort((a, b) => b.weight - a.weight || (a.word < b.word ? -1 : 1))
       .slice(0, count);
   }
 
-  /** The numbers of a text's distinct words as they come: a view, valid until the next text. */
-  #read(given: string): Uint32Array {
-    const text = normalized(given, this.#rules);
-    if (this.#vocabulary.isFull) this.#vocabulary = this.#vocabulary.emptied();
-    const vocabulary = this.#vocabulary;
-    vocabulary.begin();
-    if (this.#split === null) readWords(text, vocabulary);
-    else for (const token of this.#split(text)) vocabulary.count(token);
-    vocabulary.hashNew();
-    return vocabulary.found.subarray(0, vocabulary.foundCount);
+  #countsIn(text: string): MemberCounts {
+    return memberCounts(this.#reader, text, this.#stops);
   }
 
-  /** The same by ascending hash; valid until the next text. */
-  #weighed(text: string): Uint32Array {
-    const version = this.#frequencies?.version ?? 0;
-    if (version !== this.#version) this.#vocabulary.resetWeights();
-    this.#version = version;
-    const numbers = this.#read(text);
-    return this.#order.of(this.#vocabulary, numbers);
-  }
-
-  /** The value of a word of the current text: that of its count times its inverse frequency. */
-  #weightOf(number: number): number {
-    const { weights, counts } = this.#vocabulary;
-    let weight = weights[number];
-    if (Number.isNaN(weight)) {
-      weight = this.#inverseFrequency(number);
-      weights[number] = weight;
-    }
-    return this.#countOf(counts[number]) * weight;
+  /** The value of a word: that of its count times its inverse frequency. */
+  #weightOf(count: number, low: number, high: number): number {
+    const table = this.#frequencies;
+    return this.#countOf(count) * (table === null ? 1 : this.#inverseOf(table, low, high));
   }
 
   /** The value of a number of occurrences, by the option `counting`. */
@@ -364,12 +324,16 @@ export class TextHasher {
   }
 
   /** ln((1 + documents) / (1 + documents with the word)) + 1, as scikit-learn smooths it. */
-  #inverseFrequency(number: number): number {
-    const table = this.#frequencies;
-    if (table === null) return 1;
-    const { lows, highs } = this.#vocabulary;
-    const count = table.countOf(lows[number], highs[number]);
-    return logOf((1 + table.documents) / (1 + count)) + 1;
+  #inverseOf(table: FrequencyTable, low: number, high: number): number {
+    if (table.documents !== this.#documents) this.#inverse.clear();
+    this.#documents = table.documents;
+    const count = table.countOf(low, high);
+    let inverse = this.#inverse.get(count);
+    if (inverse === undefined) {
+      inverse = logOf((1 + table.documents) / (1 + count)) + 1;
+      this.#inverse.set(count, inverse);
+    }
+    return inverse;
   }
 }
 

@@ -1,7 +1,8 @@
 /**
- * Reads texts as sets of shingles of words, for codes by 'minwise'. The number of a shingle is
- * computed from the hashes of its words (docs/format.md), so no shingle is made as a string and
- * each word is hashed as it is read. This is 20 times faster than making strings.
+ * Reads texts as the numbers of their tokens, which are counted, or become codes by 'minwise'.
+ * Words are hashed as they are read, without making strings; the number of a shingle of words is
+ * computed from their hashes (docs/format.md). This is 20 times faster than making strings, which
+ * only other tokens need.
  *
  * Bands of min-hashes: a few min-hashes of a set make a key, and sets that share a key are
  * candidates (Broder 1997; Leskovec, Rajaraman & Ullman, Mining of Massive Datasets, 3.4). They are
@@ -10,62 +11,59 @@
  */
 
 import { grown } from '../base/arrays';
+import { HashCounts } from '../base/hash-tables';
 import { allZero, type RowCodes } from '../hashing/row-hasher';
 import type { Projection, SimHasher } from '../hashing/simhash';
 import { hasKernels } from '../kernels/memory';
 import { MAX_LETTERS, minwiseKernel, type SetMemory, setMemory } from '../kernels/minwise';
-import { shingleNumber, wordsKernel } from '../kernels/words';
+import { DENSE, shingleNumber, wordsKernel } from '../kernels/words';
 import { halves, hashWords } from '../kernels/xxhash';
-import type { SparseVector } from '../vectors/vectors';
-import { hashWord, type Normalization, normalized, type Splitter, words } from './tokens';
-import { APART, eachStretch, type HashWords, kindTable } from './vocabulary';
+import { sortedCounts } from './frequency-table';
+import {
+  DENSE_LETTER,
+  hashWord,
+  LETTER,
+  type Normalization,
+  normal,
+  normalized,
+  type Splitter,
+  words,
+} from './tokens';
 
 const encoder = new TextEncoder();
-const decoder = /* @__PURE__ */ new TextDecoder('utf-16le', { ignoreBOM: true });
+
+/** Members of a part of a text, about: the numbers of a long text are never in memory at once. */
+const PART_MEMBERS = 2 ** 16;
+
+/** Takes the members of a part of a text, which it may change; they are valid during the call. */
+type TakeMembers = (members: BigUint64Array) => void;
+
+/** What the tokens of a text are as numbers. */
+export interface MemberReader {
+  /** Passes on the members of a text in their order, repeats included, part by part. */
+  each(text: string, take: TakeMembers): void;
+}
 
 /** Reads texts as the sets of their runs of `width` words; a shorter text is one run. */
-export class SetReader {
+export class SetReader implements MemberReader {
   constructor(
-    readonly hasher: SimHasher,
     readonly width: number,
     readonly rules: readonly Normalization[],
   ) {}
 
-  /** The distinct members of a text's set, ascending, and `countOf(occurrences)` of each. */
-  vectorOf(text: string, countOf: (occurrences: number) => number): SparseVector {
-    const { members, memberCount } = this.#read(text);
-    const halves = members.slice(0, 2 * memberCount);
-    const sorted = new BigUint64Array(halves.buffer).sort();
-    // By halves, since each element of a BigUint64Array that is read makes an object.
-    const isLast = (i: number) =>
-      i + 1 === memberCount ||
-      halves[2 * i] !== halves[2 * i + 2] ||
-      halves[2 * i + 1] !== halves[2 * i + 3];
-    let distinct = 0;
-    for (let i = 0; i < memberCount; i++) if (isLast(i)) distinct++;
-    // Arrays of the final length: of a text of 100 MB each has 100 MB too.
-    const indices = distinct === memberCount ? sorted : new BigUint64Array(distinct);
-    const values = new Float64Array(distinct);
-    const kept = new Uint32Array(indices.buffer);
-    for (let i = 0, from = 0, to = 0; i < memberCount; i++) {
-      if (!isLast(i)) continue;
-      values[to] = countOf(i + 1 - from);
-      kept[2 * to] = halves[2 * i];
-      kept[2 * to++ + 1] = halves[2 * i + 1];
-      from = i + 1;
-    }
-    return { indices, values };
-  }
-
-  /** The members of a text's set in their order, repeats included. */
-  membersOf(text: string): BigUint64Array {
-    const { members, memberCount } = this.#read(text);
-    return new BigUint64Array(members.slice(0, 2 * memberCount).buffer);
+  each(text: string, take: TakeMembers): void {
+    const memory = this.#read(text, take);
+    if (memory.memberCount > 0) take(membersIn(memory));
   }
 
   /** The codes of texts; messages call the first one row `firstRow`. `keys` collects their keys. */
-  codesOf(texts: readonly string[], firstRow: number, keys: BandKeys | null): RowCodes {
-    const { zero, bytesPerCode } = this.hasher;
+  codesOf(
+    hasher: SimHasher,
+    texts: readonly string[],
+    firstRow: number,
+    keys: BandKeys | null,
+  ): RowCodes {
+    const { zero, bytesPerCode } = hasher;
     const bytes = new Uint8Array(texts.length * bytesPerCode);
     const isNull = new Uint8Array(texts.length);
     texts.forEach((text, i) => {
@@ -75,7 +73,7 @@ export class SetReader {
         isNull[i] = 1;
       }
       const code = bytes.subarray(i * bytesPerCode, (i + 1) * bytesPerCode);
-      minwiseKernel.codeInto(this.hasher, memory, code);
+      minwiseKernel.codeInto(hasher, memory, code);
       keys?.take(memory);
     });
     return { bytes, isNull };
@@ -84,9 +82,9 @@ export class SetReader {
   /**
    * Reads the members of a text's set into the memory of this thread: the numbers of its runs of
    * words in order, repeats included, or one number of all its words where there are fewer. Valid
-   * until the next set is read.
+   * until the next set is read. With `take` all but the last members are passed on.
    */
-  #read(given: string): SetMemory {
+  #read(given: string, take?: TakeMembers): SetMemory {
     const text = normalized(given, this.rules);
     const kinds = kindTable();
     const { width } = this;
@@ -97,6 +95,9 @@ export class SetReader {
       wordsKernel.readShingles(memory, width);
       memory.keepHashes(width - 1);
       from++;
+      if (take === undefined || memory.memberCount < PART_MEMBERS) return;
+      take(membersIn(memory));
+      memory.memberCount = 0;
     };
     const readOdd = (word: string) => {
       if (memory.isFull) roll();
@@ -109,7 +110,9 @@ export class SetReader {
         if (next > at) wordsKernel.readWords(memory, next - at);
         // A word of more than MAX_LETTERS letters is read as a string, with all that follows.
         else for (const word of words(text.slice(at, end))) readOdd(word);
-        at = next > at ? next : end;
+        // Of a dense script the last letter is the first of the next pair too.
+        const isPair = next > at && next < end && kinds[text.charCodeAt(next - 1)] >= DENSE;
+        at = next === at ? end : next - Number(isPair);
       }
     };
     if (!this.#readAscii(text, memory)) eachStretch(text, readPlain, readOdd);
@@ -130,8 +133,9 @@ export class SetReader {
 }
 
 /**
- * Copies the letters of a stretch, at most MAX_LETTERS and up to the end of a word. Returns the
- * index behind them: `at` where the first word does not fit.
+ * Copies the letters of a stretch, at most MAX_LETTERS, up to the end of a word or to the second
+ * of three letters of a dense script. Returns the index behind them: `at` where the first word does
+ * not fit.
  */
 function lettersInto(
   letters: Uint32Array,
@@ -141,28 +145,141 @@ function lettersInto(
 ): number {
   const most = Math.min(end, start + MAX_LETTERS);
   for (let at = start, to = 0; at < most; at++, to++) letters[to] = kinds[text.charCodeAt(at)];
+  if (most === end) return most;
+  const isCut = (at: number) => {
+    const last = letters[at - start - 1];
+    const isDense = last >= DENSE && letters[at - start - 2] >= DENSE;
+    return last === APART || (isDense && kinds[text.charCodeAt(at)] >= DENSE);
+  };
   let next = most;
-  if (most < end) while (next > start && letters[next - start - 1] !== APART) next--;
+  while (next > start && !isCut(next)) next--;
   return next;
 }
+
+function membersIn({ members, memberCount }: SetMemory): BigUint64Array {
+  return new BigUint64Array(members.buffer, members.byteOffset, memberCount);
+}
+
+/** The fastest reader for these tokens: by words where these are all that counts. */
+export function readerOf(
+  projection: Projection,
+  splitter: Splitter,
+  rules: readonly Normalization[],
+): MemberReader {
+  const { split, wordsInToken } = splitter;
+  // Only 'minwise' takes shingles by the numbers of their words.
+  const isOfWords = wordsInToken === 1 || (wordsInToken !== null && projection === 'minwise');
+  if (isOfWords && hasKernels()) return new SetReader(wordsInToken, rules);
+  return new TokenReader(split, rules, hashOfTokens(projection, splitter));
+}
+
+/** Reads texts by tokens as strings, which any function may make. */
+class TokenReader implements MemberReader {
+  constructor(
+    readonly split: Splitter['split'],
+    readonly rules: readonly Normalization[],
+    readonly hash: HashTokens,
+  ) {}
+
+  each(text: string, take: TakeMembers): void {
+    let tokens: string[] = [];
+    for (const token of this.split(normalized(text, this.rules))) {
+      tokens.push(token);
+      if (tokens.length < PART_MEMBERS) continue;
+      take(this.hash(tokens));
+      tokens = [];
+    }
+    if (tokens.length > 0) take(this.hash(tokens));
+  }
+}
+
+/** Members of a text, each once, ascending: the halves of each, low before high, and its count. */
+export interface MemberCounts {
+  readonly halves: Uint32Array;
+  readonly counts: Uint32Array;
+}
+
+/** Counts the members of a text, without those of `stops`. */
+export function memberCounts(
+  reader: MemberReader,
+  text: string,
+  stops: HashCounts | null,
+): MemberCounts {
+  const parts: MemberCounts[] = [];
+  reader.each(text, (members) => parts.push(countsOf(stops ? without(stops, members) : members)));
+  if (parts.length === 1) return parts[0];
+  const all = new HashCounts();
+  for (const { halves, counts } of parts) {
+    counts.forEach((count, i) => {
+      all.add(halves[2 * i], halves[2 * i + 1], count);
+    });
+  }
+  return sortedCounts(all);
+}
+
+/** Sorts members in place, and counts equal ones. */
+function countsOf(members: BigUint64Array): MemberCounts {
+  members.sort();
+  // By halves, since each element of a BigUint64Array that is read makes an object.
+  const halves = halvesIn(members);
+  const counts = new Uint32Array(members.length);
+  let size = 0;
+  for (let i = 0; i < halves.length; i += 2) {
+    const [low, high] = [halves[i], halves[i + 1]];
+    if (size === 0 || halves[2 * size - 2] !== low || halves[2 * size - 1] !== high) {
+      halves[2 * size] = low;
+      halves[2 * size++ + 1] = high;
+    }
+    counts[size - 1]++;
+  }
+  return { halves: halves.slice(0, 2 * size), counts: counts.subarray(0, size) };
+}
+
+/** Moves members that are not among `stops` to the front; a view of them. */
+export function without(stops: HashCounts, members: BigUint64Array): BigUint64Array {
+  const halves = halvesIn(members);
+  let to = 0;
+  for (let i = 0; i < halves.length; i += 2) {
+    if (stops.countOf(halves[i], halves[i + 1]) > 0) continue;
+    halves[to++] = halves[i];
+    halves[to++] = halves[i + 1];
+  }
+  return members.subarray(0, to / 2);
+}
+
+export function halvesIn({ buffer, byteOffset, length }: BigUint64Array): Uint32Array {
+  return new Uint32Array(buffer, byteOffset, 2 * length);
+}
+
+type HashTokens = (tokens: readonly string[]) => BigUint64Array;
 
 /**
  * The function from tokens to their dimensions: their hashes, or for shingles with 'minwise' the
  * numbers that `SetReader` computes. The kernel hashes many in one call.
  */
-export function hashOfTokens(projection: Projection, { wordsInToken }: Splitter): HashWords {
+export function hashOfTokens(projection: Projection, { wordsInToken }: Splitter): HashTokens {
   const areNumbers = projection === 'minwise' && (wordsInToken ?? 1) > 1;
-  if (!areNumbers && hasKernels()) return hashWords;
+  if (!areNumbers && hasKernels()) return hashStrings;
   const hashOne = areNumbers ? hashShingle : hashWord;
-  return (units, starts, hashes) => {
-    for (let i = 0; i + 1 < starts.length; i++) {
-      const { low, high } = halves(
-        hashOne(decoder.decode(units.subarray(starts[i], starts[i + 1]))),
-      );
-      hashes[2 * i] = low;
-      hashes[2 * i + 1] = high;
-    }
-  };
+  return (tokens) => BigUint64Array.from(tokens.map(checkToken), hashOne);
+}
+
+function checkToken(token: unknown): string {
+  if (typeof token === 'string') return token;
+  throw new TypeError(`"tokens" gave a ${typeof token}, not a string`);
+}
+
+function hashStrings(tokens: readonly string[]): BigUint64Array {
+  const starts = new Uint32Array(tokens.length + 1);
+  for (let i = 0; i < tokens.length; i++) starts[i + 1] = starts[i] + checkToken(tokens[i]).length;
+  const units = new Uint16Array(starts[tokens.length]);
+  for (let i = 0, to = 0; i < tokens.length; i++) {
+    const token = tokens[i];
+    for (let at = 0; at < token.length; at++) units[to++] = token.charCodeAt(at);
+  }
+  const hashes = new BigUint64Array(tokens.length);
+  hashWords(units, starts, halvesIn(hashes));
+  return hashes;
 }
 
 /** The number of a shingle that is given as a string of words, with blanks between them. */
@@ -250,4 +367,76 @@ export class BandKeys {
     if (length <= this.#keys.length) return;
     this.#keys = grown(this.#keys, Math.max(length, 2 * this.#keys.length));
   }
+}
+
+// UTF-16 code units become the letters of words by a table that is filled as they occur, since most
+// become one letter whatever their neighbours are. Stretches with other code units, called odd, are
+// left to the slower `words`: marks and characters that compose with them (NFKC), surrogates, the
+// Greek sigma (whose lower case depends on what follows), and what becomes several letters.
+
+/** The kind of a code unit: its letter in lower case, `DENSE` + its letter, `APART` or `ODD`. */
+const APART = 0; // separates words
+
+const ODD = 0x2_0000;
+const UNKNOWN = 0x4_0000;
+
+let table: Uint32Array | undefined;
+
+/** The kind of each code unit, `UNKNOWN` before it occurs. 256 KiB, made by the first text. */
+function kindTable(): Uint32Array {
+  table ??= new Uint32Array(0x1_0000).fill(UNKNOWN);
+  return table;
+}
+
+/**
+ * Characters at which a text may be cut without changing its words: separators that neither compose
+ * with a neighbour, as < does with a stroke, nor affect its case, as an apostrophe may.
+ */
+const CUTS = ' \t\n\r!"#$%&()*+,-/;?@[]{|}\u3000、。，！？';
+
+const SIGMA = 'Σ';
+/** Marks, surrogates, and the parts of Hangul syllables. */
+const MAY_COMPOSE = /[\p{M}\p{Cs}\u1100-\u11ff]/u;
+
+/**
+ * Cuts a text between words into stretches, in order. Calls `readPlain` with the range of each
+ * stretch without odd code units, and `readOdd` with each word of the others.
+ */
+function eachStretch(
+  text: string,
+  readPlain: (from: number, end: number) => void,
+  readOdd: (word: string) => void,
+): void {
+  for (let at = 0; at < text.length; ) {
+    // The plain stretch ends at the last cut before the odd code unit, the odd one at the next.
+    const odd = nextOdd(text, at);
+    let end = odd;
+    if (odd < text.length) while (end > at && !CUTS.includes(text[end - 1])) end--;
+    if (end > at) readPlain(at, end);
+    at = odd;
+    while (at < text.length && !CUTS.includes(text[at])) at++;
+    if (at === end) continue;
+    for (const word of words(text.slice(end, at))) readOdd(word);
+  }
+}
+
+/** Index of the first odd code unit from `from` on, or the text's length; fills in its kinds. */
+export function nextOdd(text: string, from: number): number {
+  const kinds = kindTable();
+  for (let at = from; at < text.length; at++) {
+    const unit = text.charCodeAt(at);
+    if (kinds[unit] < ODD) continue;
+    if (kinds[unit] === UNKNOWN) kinds[unit] = kindOf(String.fromCharCode(unit));
+    if (kinds[unit] === ODD) return at;
+  }
+  return text.length;
+}
+
+function kindOf(character: string): number {
+  const composed = character.normalize('NFKC');
+  if (MAY_COMPOSE.test(composed) || composed.includes(SIGMA)) return ODD;
+  const plain = normal(character);
+  if (!LETTER.test(plain)) return APART;
+  if (plain.length > 1 || MAY_COMPOSE.test(plain)) return ODD;
+  return plain.charCodeAt(0) | (DENSE_LETTER.test(plain) ? DENSE : 0);
 }
