@@ -38,6 +38,7 @@ from halfspace.spark import (
     nearest,
     pairs,
 )
+from halfspace.spark.rows import keys_of, to_tasks
 
 ROWS = 300
 IS_SMOKE = "SMOKE" in os.environ
@@ -339,12 +340,18 @@ class OnSpark(unittest.TestCase):
                         near = pairs(parts, max_distance=3, cell_rows=int(part * len(ids)))
                     if kind == "distinct" and part == 0.1:
                         said = re.search(r"(\d+) cells by .* 4 blocks", logged.output[-1])
-                        self.assertGreater(int(said[1]), 30)  # cells within cells
+                        self.assertGreater(int(said[1]), 30)  # of pairs of shards too
                     found = by_shape(map(tuple, near.collect()))
                     for shape in shapes:
                         self.assertEqual(len(found[shape]), len(expected[shape]), shape)
                         self.assertEqual(digest(found[shape]), digest(expected[shape]), shape)
                     self.assertEqual(found.keys(), expected.keys())
+
+    def test_keys_send_rows_to_the_partition_of_their_task(self):
+        for tasks in (1, 24):
+            rows = spark.createDataFrame([(key, task) for task, key in enumerate(keys_of(spark, tasks))], "key long, task int")
+            for row in to_tasks(rows, tasks, "task").select("task", F.spark_partition_id()).collect():
+                self.assertEqual(row[0], row[1])
 
     def test_output_that_lacks_its_second_half_fails_the_task_and_is_tried_again(self):
         draw = np.random.default_rng(8)
