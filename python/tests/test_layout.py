@@ -124,10 +124,10 @@ class Layout(unittest.TestCase):
         self.assertAlmostEqual((len(seen["least"]) - 1) * 2**64 / seen["least"][-1] / 100_000, 1, delta=0.15)
 
     def test_a_survey_has_the_spans_in_which_ids_ascend(self):
-        files = [pa.record_batch({"id": pa.array(ids, pa.int64())}) for ids in ([7, 8], [9], [], [3, 5], [0, 1])]
+        files = [pa.record_batch({"id": pa.array(ids, pa.int64())}) for ids in ([7, 8], [9], [], [3, 5], [0, 1], [10])]
         [found] = survey._look(False)(iter(files))
         seen = json.loads(found.column("seen")[0].as_py())
-        self.assertEqual((seen["spans"], seen["ascends"], seen["rows"]), ([[7, 9], [3, 5], [0, 1]], True, 7))
+        self.assertEqual((seen["spans"], seen["ascends"], seen["rows"]), ([[7, 8], [9, 9], [3, 5], [0, 1], [10, 10]], True, 8))
 
     def test_a_worker_does_not_import_pandas(self):
         said = subprocess.check_output([sys.executable, "-c", WORK], text=True)
