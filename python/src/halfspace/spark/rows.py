@@ -125,9 +125,7 @@ def array(values: np.ndarray) -> pa.Array:
 
 def numbers(column: pa.Array) -> np.ndarray:
     """The numbers of a column without nulls."""
-    dtype = np.dtype(f"{'u' if str(column.type).startswith('u') else 'i'}{column.type.bit_width // 8}")
-    start, data = column.offset, column.buffers()[1] or b""
-    return np.frombuffer(data, dtype)[start : start + len(column)]
+    return np.from_dlpack(column)
 
 
 def one_value(value: bytes | pa.Buffer) -> pa.Array:
