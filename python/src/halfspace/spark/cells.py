@@ -110,11 +110,12 @@ def near(coded: Coded, max_distance: int, cell_rows: int) -> DataFrame:
 
 
 def between(
-    few: DataFrame, many: DataFrame, max_distance: int, cell_rows: int, stages: Checkpoint
+    few: DataFrame, many: DataFrame, max_distance: int, cell_rows: int, stages: Checkpoint, name: str
 ) -> DataFrame:
     """The near pairs of a row of each table: id_a, id_b and distance. The second table stays where it
-    is: each of its tasks gets the codes of the first one, at most `cell_rows` of them at a time."""
-    coded = Coded.of(few, stages)
+    is: each of its tasks gets the codes of the first one, at most `cell_rows` of them at a time, whose
+    ids are checked, and are called `name` by the caller."""
+    coded = Coded.of(few, stages, name)
     words = coded.words(max_distance)
     schema = f"a {coded.kind('id')}, b {many.schema['id'].dataType.simpleString()}, distance int"
     # Every task reads the first table: it should have as many rows of the second one.
