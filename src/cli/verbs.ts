@@ -234,7 +234,7 @@ export const VERBS: readonly Verb[] = [
   {
     name: 'dedup',
     excludes: {
-      'against extend within keep-at-most target-rows': '',
+      'against extend within keep-at-most target-rows grouping': '',
       'extend within keep-at-most target-rows': '',
       'common apply max-distance min-cosine': '',
       'common extend against':

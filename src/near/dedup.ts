@@ -3,18 +3,17 @@
  * group, the row that it duplicates and how far it is from it, so that a person can read and edit
  * it before anything is dropped; checksums prevent that it is applied to other rows.
  * With `extend` a plan grows with its collection: earlier decisions and names stay; a new row joins
- * a group that it is near to, and new rows near to none are grouped among themselves. So a crawl is
- * planned day by day, and no row that was kept is dropped later.
+ * the group of the kept row that it is nearest to, and new rows near to none are grouped among
+ * themselves. So a crawl is planned day by day, and no row that was kept is dropped later.
  */
 
-import { checkInteger, checkOptions, wrongType } from '../base/check';
+import { checkInteger, checkOptions, wrongType, wrongValue } from '../base/check';
 import type { HashCounts } from '../base/hash-tables';
 import { LongWork } from '../base/long-work';
 import { Codes } from '../codes/codes';
 import { checkLeast, type Measure } from '../codes/measure';
 import { distance } from '../kernels/hamming';
 import { CommonText, countsOfMembers, type EachText, templatesIn } from './common-text';
-import { NONE } from './distinct-codes';
 import {
   type GatheredRows,
   GROUP_OPTIONS,
@@ -27,9 +26,8 @@ import {
 } from './groups';
 import type { OrderedPairs } from './pair-order';
 import { eachPairs } from './pairs';
-import { checkPlan, checkPlanShape, checksOf, type DedupPlan, keptAlone } from './plan';
+import { checkPlan, checkPlanShape, checksOf, type DedupPlan, keptAlone, planOfBoth } from './plan';
 import {
-  checkComparable,
   exactMeasure,
   exactSimilarities,
   isVerified,
@@ -42,14 +40,6 @@ import {
   rowsOf,
   withVectors,
 } from './rows';
-
-/** An earlier plan, and the rows that it was made for. */
-interface Extension {
-  readonly plan: DedupPlan;
-  readonly source: RowSource;
-  /** The vectors of these rows, where pairs are checked by the option `vectors`; one a row. */
-  readonly vectors?: Nearness['vectors'];
-}
 
 /** Options of `dedup`. */
 export interface DedupOptions extends GroupOptions {
@@ -69,8 +59,8 @@ export interface DedupOptions extends GroupOptions {
    * by which the text of templates is found. Needs `minJaccard`, and the sets of the rows.
    */
   common?: BigUint64Array | EachText;
-  /** An earlier plan, whose rows those of `source` follow. */
-  extend?: Extension;
+  /** An earlier plan, of the first rows of `source`; those behind them are new. */
+  extend?: DedupPlan;
 }
 
 const OPTIONS = {
@@ -80,11 +70,10 @@ const OPTIONS = {
   common: null,
   extend: null,
 } as const;
-const EXTEND = { plan: null, source: null, vectors: null };
 
 /**
  * Plans which rows to keep and which to drop as duplicates; changes nothing. Null rows are kept.
- * With `extend` the plan covers the rows of an earlier plan and, behind them, those of `source`.
+ * With `extend` an earlier plan of the first rows stays, and goes on with the others.
  *
  * @example
  * const hasher = new SimHasher({ bits: 64 });
@@ -96,25 +85,24 @@ export async function dedup(source: RowSource, options: DedupOptions): Promise<D
   const all = checkOptions(options, OPTIONS);
   const work = new LongWork(all);
   const { extend, keepAtMost = 1, targetRows, common: _, ...given } = all;
-  const added = withVectors(rowsOf('source', source), given.vectors);
+  const rows = withVectors(rowsOf('source', source), given.vectors);
   // Counted at once, as the codes are copied: the index may change while the call runs.
-  const gone = source instanceof Codes ? 0 : added.codes.count - source.count;
-  const known = extend === undefined ? null : knownOf(extend, added);
-  // From here on the vectors are part of `added`.
-  const checked = groupRequest(added, { ...given, vectors: undefined });
-  const { text, stars } = await findCommon(added, all, checked, work);
+  const gone = source instanceof Codes ? 0 : rows.codes.count - source.count;
+  if (extend !== undefined) checkGrowth(extend, rows, all);
+  // From here on the vectors are part of `rows`.
+  const checked = groupRequest(rows, { ...given, vectors: undefined });
+  const { text, stars } = await findCommon(rows, all, checked, work);
   const near = text === null ? checked.near : { ...checked.near, common: text };
   const request = { ...checked, near };
-  if (known !== null) checkGrowth(all);
-  const asked = { added, known, request, keepAtMost, stars };
+  const asked = { rows, known: extend ?? null, request, keepAtMost, stars };
   const measured = (plan: DedupPlan) =>
     text === null ? plan : { ...plan, ...text.measured(plan) };
   if (targetRows === undefined) return measured(await planOf(asked, work));
   checkInteger('targetRows', targetRows, 1, Number.MAX_SAFE_INTEGER);
-  const target = { targetRows, gone, rows: added, near };
+  const target = { targetRows, gone, rows, near };
   const planAt = async (narrowed: Nearness, part: LongWork) => {
     const nearer = { ...request, near: { ...near, ...narrowed } };
-    const own = stars && (await nearerStars(added, stars, nearer, part));
+    const own = stars && (await nearerStars(rows, stars, nearer, part));
     return planOf({ ...asked, stars: own, request: nearer }, part);
   };
   return measured(await planOfSize(target, planAt, work));
@@ -122,8 +110,9 @@ export async function dedup(source: RowSource, options: DedupOptions): Promise<D
 
 /** Checked options of a plan, and the rows that they are for. */
 interface PlanRequest {
-  readonly added: Rows;
-  readonly known: Known | null;
+  readonly rows: Rows;
+  /** A plan of the first rows. */
+  readonly known: DedupPlan | null;
   readonly request: GroupRequest;
   readonly keepAtMost: number;
   readonly stars: Star[] | null;
@@ -132,54 +121,39 @@ interface PlanRequest {
 /** Rows of a plan between two steps. */
 const STEP_ROWS = 2 ** 15;
 
-/** Joins added rows to known groups, groups the others, and measures what is dropped. */
+/** Joins new rows to known groups, groups the others, and measures what is dropped. */
 async function planOf(
-  { added, known, request, keepAtMost, stars }: PlanRequest,
+  { rows, known, request, keepAtMost, stars }: PlanRequest,
   work: LongWork,
 ): Promise<DedupPlan> {
-  const first = known?.plan.count ?? 0;
-  const count = first + added.codes.count;
-  const plan = blankPlan(added, known);
-  if (known !== null) {
-    const own = await allChecks(known.rows.codes, work);
-    checkPlan(known.plan, own);
-    plan.checks.set(own);
-  }
-  plan.checks.set(await allChecks(added.codes, work), first);
-  let left = await orderBy(request.keep, presentRows(added), work);
-  if (known !== null) {
-    const joined = await joinKnown({ ...known, added, request, order: left }, work);
-    enterJoined(plan, known.plan, joined);
-    left = left.filter((row) => joined.groups[row] === NONE);
-  }
-  const rank = keepAtMost > 1 ? ranksOf(left, added.codes.count) : null;
+  const { count } = rows.codes;
+  const first = known?.count ?? 0;
+  const checks = await allChecks(rows.codes, work);
+  if (known !== null) checkPlan(known, checks.subarray(0, first));
+  const plan = begunPlan(count, exactMeasure(rows)?.name, known);
+  plan.checks.set(checks);
+  const present = presentRows(rows).filter((row) => row >= first);
+  const joined = known && (await joinKnown(plan, present, rows, request, work));
+  const order = await orderBy(request.keep, joined ?? present, work);
+  const rank = keepAtMost > 1 ? ranksOf(order, count) : null;
   let grouped = 0;
-  for (const { rows, kept } of await gatherApart(added, left, request, stars, work)) {
-    for (const row of rows) {
-      plan.groups[first + row] = first + rows[0];
-      plan.duplicateOf[first + row] = first + kept;
+  for (const { rows: own, kept } of await gatherApart(rows, order, request, stars, work)) {
+    for (const row of own) {
+      plan.groups[row] = own[0];
+      plan.duplicateOf[row] = kept;
       if (++grouped % STEP_ROWS === 0) await work.step();
     }
     if (rank === null) continue;
-    const others = rows.filter((row) => row !== kept).sort((a, b) => rank[a] - rank[b]);
-    for (const row of others.subarray(0, keepAtMost - 1)) {
-      plan.duplicateOf[first + row] = first + row;
-    }
+    const others = own.filter((row) => row !== kept).sort((a, b) => rank[a] - rank[b]);
+    for (const row of others.subarray(0, keepAtMost - 1)) plan.duplicateOf[row] = row;
   }
-  const within: number[] = [];
-  const across: number[] = [];
+  const dropped: number[] = [];
   for (let row = first; row < count; row++) {
-    const other = plan.duplicateOf[row];
-    plan.kept[row] = Number(other === row);
-    if (other !== row) (other >= first ? within : across).push(row);
+    plan.kept[row] = Number(plan.duplicateOf[row] === row);
+    if (plan.kept[row] === 0) dropped.push(row);
     if (row % STEP_ROWS === STEP_ROWS - 1) await work.step();
   }
-  const here = { rows: added, first };
-  await measureDropped(plan, Uint32Array.from(within), here, here, work);
-  if (known !== null) {
-    const there = { rows: known.rows, first: 0 };
-    await measureDropped(plan, Uint32Array.from(across), here, there, work);
-  }
+  await measureDropped(plan, Uint32Array.from(dropped), rows, work);
   return plan;
 }
 
@@ -193,12 +167,18 @@ async function allChecks(codes: Codes, work: LongWork): Promise<Uint32Array> {
   return checks;
 }
 
-/** Throws for options that a growing plan cannot have, since it does not record them. */
-function checkGrowth(given: DedupOptions): void {
-  const { keepAtMost = 1, targetRows, group } = given;
-  if (keepAtMost === 1 && targetRows === undefined && group === undefined) return;
+/** Throws for a plan of other rows, and for options that a growing plan does not record. */
+function checkGrowth(plan: DedupPlan, { codes }: Rows, given: DedupOptions): void {
+  checkPlanShape('extend', plan);
+  if (plan.count > codes.count) {
+    throw wrongValue('extend', `a plan of at most ${codes.count} rows`, plan.count);
+  }
+  const { keepAtMost = 1, targetRows, group, grouping = 'star' } = given;
+  const isPlain = keepAtMost === 1 && targetRows === undefined && group === undefined;
+  if (isPlain && grouping === 'star') return;
   throw new Error(
-    '"extend" goes without "group", "keepAtMost" and "targetRows": a plan does not record them',
+    '"extend" goes by stars, without "group", "keepAtMost" and "targetRows": a plan does not ' +
+      'record them',
   );
 }
 
@@ -211,147 +191,64 @@ function ranksOf(order: Uint32Array, count: number): Uint32Array {
   return ranks;
 }
 
-/** An earlier plan and its rows. */
-interface Known {
-  readonly plan: DedupPlan;
-  readonly rows: Rows;
+/** The known plan, and behind it each other row alone; with similarities where both have them. */
+function begunPlan(count: number, measure: Measure['name'] | undefined, known: DedupPlan | null) {
+  if (known === null) return keptAlone(count, measure);
+  return planOfBoth(known, keptAlone(count - known.count, measure));
 }
 
-function knownOf(extend: Extension, added: Rows): Known {
-  const { plan, source, vectors } = checkOptions(extend, EXTEND, 'extend');
-  checkPlanShape('extend.plan', plan);
-  const rows = withVectors(rowsOf('extend.source', source), vectors);
-  checkComparable(rows, added);
-  return { plan, rows };
-}
-
-/** The known plan, followed by the added rows, each kept in its own group. */
-function blankPlan(added: Rows, known: Known | null) {
-  const count = (known?.plan.count ?? 0) + added.codes.count;
-  const all = [added, ...(known ? [known.rows] : [])];
-  const measure = all.every((rows) => exactMeasure(rows) !== null) ? exactMeasure(added) : null;
-  const old = known?.plan;
-  // Of rows that are compared exactly, unless the known plan lacks their similarities.
-  const exact = (name: Measure['name'], before: Float64Array | null | undefined) =>
-    measure?.name === name && before !== null ? (before ?? new Float64Array()) : null;
-  const similarities = {
-    cosines: exact('cosine', old && (old.cosines ?? null)),
-    jaccards: exact('jaccard', old && (old.jaccards ?? null)),
-  };
-  return keptAlone(count, similarities, old);
-}
-
-/** A plan that grows, the added rows, and the order in which these are preferred. */
-interface Growth extends Known {
-  readonly added: Rows;
-  readonly order: Uint32Array;
-  readonly request: GroupRequest;
-}
-
-/** For each added row the group of the plan that it joins; NONE for a row that joins none. */
-interface Joined {
-  readonly groups: Uint32Array;
-  /**
-   * Its nearest kept row. Set for stars alone: in other groups a row duplicates the first kept row
-   * of its group.
-   */
-  readonly nearest: Uint32Array;
-}
-
-/**
- * Which added rows join which known groups: in stars that of the kept row that is nearest, else the
- * group with the lowest name to which a chain of near rows leads.
- */
+/** Joins new rows to the group of the kept row that is nearest; returns those near to none. */
 async function joinKnown(
-  { plan, rows, added, order, request }: Growth,
+  plan: DedupPlan,
+  added: Uint32Array,
+  rows: Rows,
+  { near }: GroupRequest,
   work: LongWork,
-): Promise<Joined> {
-  const { count } = added.codes;
-  const isOfStars = request.grouping === 'star';
-  const [groups, nearest] = [0, 1].map(() => new Uint32Array(count).fill(NONE));
-  const distances = new Float64Array(count).fill(Number.POSITIVE_INFINITY);
-  const present = presentRows(rows);
-  const among = isOfStars ? present.filter((row) => plan.kept[row] === 1) : present;
+): Promise<Uint32Array> {
+  const distances = new Float64Array(added.length).fill(Number.POSITIVE_INFINITY);
+  const [first = plan.count] = added;
+  const kept = presentRows(rows).filter((row) => row < first && plan.kept[row] === 1);
   const take = ({ a, b, distances: found }: OrderedPairs) => {
     for (let i = 0; i < a.length; i++) {
-      const [row, other] = [a[i], among[b[i]]];
-      const group = plan.groups[other];
-      if (!isOfStars)
-        groups[row] = Math.min(groups[row], group); // NONE is above all
-      else if (found[i] < distances[row]) {
-        // Rows ascend, so of equally near ones the first stays.
-        [distances[row], groups[row], nearest[row]] = [found[i], group, other];
-      }
+      // Rows ascend, so of equally near ones the first stays.
+      if (found[i] >= distances[a[i]]) continue;
+      distances[a[i]] = found[i];
+      plan.duplicateOf[added[a[i]]] = kept[b[i]];
     }
   };
-  const equal = isOfStars || isVerified(added, request.near) ? 'all' : 'first';
-  const known = await reordered(rows, among, work);
-  await eachPairs(added, known, { ...request.near, equal }, take, work);
-  if (isOfStars) return { groups, nearest };
-  for (const chain of await gather(added, order, request, work)) {
-    const least = chain.rows.reduce((name, row) => Math.min(name, groups[row]), NONE);
-    for (const row of chain.rows) groups[row] = least;
-  }
-  return { groups, nearest };
-}
-
-/** Enters the new rows that join known groups, in the order of rows. */
-function enterJoined(plan: DedupPlan, known: DedupPlan, { groups, nearest }: Joined): void {
-  const keptOf = new Map<number, number>(); // by group, its first kept row
-  for (let row = known.count - 1; row >= 0; row--) {
-    if (known.kept[row] === 1) keptOf.set(known.groups[row], row);
-  }
-  groups.forEach((group, i) => {
-    if (group === NONE) return;
-    const row = known.count + i;
-    const kept = nearest[i] === NONE ? keptOf.get(group) : nearest[i];
-    // A group that was dropped as a whole is kept from now on, by the first row that joins it.
-    if (kept === undefined) keptOf.set(group, row);
-    plan.groups[row] = group;
-    plan.duplicateOf[row] = kept ?? row;
-  });
-}
-
-/** Rows of a source; the first of them is row `first` of the plan. */
-interface PlanRows {
-  readonly rows: Rows;
-  readonly first: number;
+  const [ours, theirs] = [await reordered(rows, added, work), await reordered(rows, kept, work)];
+  await eachPairs(ours, theirs, near, take, work);
+  for (const row of added) plan.groups[row] = plan.groups[plan.duplicateOf[row]];
+  return added.filter((row) => plan.duplicateOf[row] === row);
 }
 
 /** The columns of a plan that measure dropped rows. */
 type Measured = Pick<DedupPlan, 'duplicateOf' | 'distances' | 'cosines' | 'jaccards'>;
 
-/**
- * Writes the distances and similarities of the `dropped` rows of one source to the rows of the same
- * or another source that they duplicate. Rows are those of the plan.
- */
+/** Writes the distances and similarities of the `dropped` rows to the rows that they duplicate. */
 export async function measureDropped(
   { duplicateOf, distances, cosines, jaccards }: Measured,
   dropped: Uint32Array,
-  from: PlanRows,
-  to: PlanRows,
+  rows: Rows,
   work: LongWork,
 ): Promise<void> {
-  const { bytes, bytesPerCode } = from.rows.codes;
-  const others = to.rows.codes.bytes;
+  const { bytes, bytesPerCode } = rows.codes;
   for (let i = 0; i < dropped.length; i++) {
     const row = dropped[i];
-    const at = (row - from.first) * bytesPerCode;
-    const code = bytes.subarray(at, at + bytesPerCode);
-    distances[row] = distance(code, others, (duplicateOf[row] - to.first) * bytesPerCode);
+    const code = bytes.subarray(row * bytesPerCode, (row + 1) * bytesPerCode);
+    distances[row] = distance(code, bytes, duplicateOf[row] * bytesPerCode);
     if (i % STEP_ROWS === STEP_ROWS - 1) await work.step();
   }
   const exact = cosines ?? jaccards;
-  const measure = exactMeasure(from.rows);
+  const measure = exactMeasure(rows);
   if (exact === null || measure === null) return;
   // Cosines are fastest where the duplicates of one row follow each other.
   const byDuplicate = (a: number, b: number) => duplicateOf[a] - duplicateOf[b] || a - b;
-  const order = await sorted(dropped, byDuplicate, work);
-  const a = order.map((row) => duplicateOf[row] - to.first);
-  const b = order.map((row) => row - from.first);
-  const found = await exactSimilarities(measure, [to.rows, from.rows], { a, b }, work);
+  const b = await sorted(dropped, byDuplicate, work);
+  const a = b.map((row) => duplicateOf[row]);
+  const found = await exactSimilarities(measure, [rows, rows], { a, b }, work);
   found.forEach((similarity, i) => {
-    exact[order[i]] = similarity;
+    exact[b[i]] = similarity;
   });
 }
 

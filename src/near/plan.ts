@@ -3,11 +3,12 @@
  * duplicates, with a checksum, so that a plan is never applied to other rows.
  */
 
-import { ascending, grown } from '../base/arrays';
+import { ascending, concatenated, grown } from '../base/arrays';
 import { checkInteger, wrongType, wrongValue } from '../base/check';
 import type { Codes } from '../codes/codes';
+import type { Measure } from '../codes/measure';
 import type { SimHashIndex } from '../index/simhash-index';
-import { type RowSource, rowsOf } from './rows';
+import { rowsOf } from './rows';
 
 /** What becomes of each row of a source; all arrays are by row. */
 export interface DedupPlan {
@@ -96,39 +97,36 @@ export function checksOf(codes: Codes, first = 0, end = codes.count): Uint32Arra
   return checks;
 }
 
-/** The columns of a plan that have a value for each row, null or missing where it has none. */
-type Exact = Partial<Pick<DedupPlan, 'cosines' | 'jaccards'>>;
-
-/**
- * A plan of `count` rows that keeps each alone, with the similarities that `exact` has. The first
- * rows are those of `plan`, if one is given.
- */
-export function keptAlone(count: number, exact: Exact, plan?: DedupPlan) {
-  const ofOnes = (there: Float64Array | null | undefined) =>
-    (there ?? null) === null ? null : new Float64Array(count).fill(1);
-  const made = {
+/** A plan of `count` rows that keeps each alone; with similarities by `measure`. */
+export function keptAlone(count: number, measure?: Measure['name']): DedupPlan {
+  const of = (name: string) => (name === measure ? new Float64Array(count).fill(1) : null);
+  return {
     count,
     groups: ascending(count),
     kept: new Uint8Array(count).fill(1),
     duplicateOf: ascending(count),
     distances: new Uint16Array(count),
-    cosines: ofOnes(exact.cosines),
-    jaccards: ofOnes(exact.jaccards),
+    cosines: of('cosine'),
+    jaccards: of('jaccard'),
     checks: new Uint32Array(count).fill(NULL_CHECK),
   };
-  if (plan === undefined) return made;
-  for (const field of ['groups', 'kept', 'duplicateOf', 'distances', 'checks'] as const) {
-    made[field].set(plan[field]);
-  }
-  made.cosines?.set(plan.cosines as Float64Array);
-  made.jaccards?.set(plan.jaccards as Float64Array);
-  return made;
 }
 
-/** A plan that keeps every row of a source, to be extended by other rows. */
-export function planOfKept(source: RowSource): DedupPlan {
-  const { codes } = rowsOf('source', source);
-  return { ...keptAlone(codes.count, {}), checks: checksOf(codes) };
+/** A plan of the rows of one plan and, behind them, those of another. */
+export function planOfBoth(plan: DedupPlan, next: DedupPlan): DedupPlan {
+  const behind = (rows: Uint32Array) => rows.map((row) => plan.count + row);
+  const both = (a: Float64Array | null, b: Float64Array | null) =>
+    a && b ? concatenated([a, b]) : null;
+  return {
+    count: plan.count + next.count,
+    groups: concatenated([plan.groups, behind(next.groups)]),
+    kept: concatenated([plan.kept, next.kept]),
+    duplicateOf: concatenated([plan.duplicateOf, behind(next.duplicateOf)]),
+    distances: concatenated([plan.distances, next.distances]),
+    cosines: both(plan.cosines, next.cosines),
+    jaccards: both(plan.jaccards, next.jaccards),
+    checks: concatenated([plan.checks, next.checks]),
+  };
 }
 
 /**
@@ -146,8 +144,9 @@ export function planOfRows(plan: DedupPlan, index: SimHashIndex): DedupPlan {
 function widened(plan: DedupPlan, count: number): DedupPlan {
   if (plan.count >= count) return plan;
   const { rests, commons, reviewed, listed } = plan;
+  const measure = plan.cosines ? 'cosine' : plan.jaccards ? 'jaccard' : undefined;
   return {
-    ...keptAlone(count, plan, plan),
+    ...planOfBoth(plan, keptAlone(count - plan.count, measure)),
     ...(rests && { rests: grown(rests, count).fill(1, plan.count) }),
     ...(commons && { commons: grown(commons, count) }),
     ...(reviewed && { reviewed: grown(reviewed, count) }),

@@ -194,7 +194,7 @@ const LIBRARY: Record<string, MakeCall> = {
   dedup: call(api.dedup as never, source, planning),
   'dedup, extended': call(api.dedup as never, codes, () => ({
     ...nearness(),
-    extend: { plan: plan(), source: codes() },
+    extend: plan(),
     checks: new Uint32Array(8),
   })),
   cluster: call(

@@ -202,8 +202,7 @@ describe('dedup with common text', async () => {
     const none = (rows: number[], take: (members: unknown, row: number) => void) =>
       take([], rows[0]);
     await expect(refused({ common: none })).rejects.toThrow('"members" expected a BigUint64Array');
-    const extend = { plan, source: codes };
-    await expect(refused({ extend })).rejects.toThrow('"common" goes without');
+    await expect(refused({ extend: plan })).rejects.toThrow('"common" goes without');
     const others = await new SimHasher({ bits: 64 }).hashAll([[1], [2]]);
     await expect(dedup(others, { maxDistance: 3, common: byTexts })).rejects.toThrow('needs');
   });

@@ -148,8 +148,7 @@ it('is the same in steps, and refuses other numbers of rows', async () => {
   const options = { maxDistance: 12, targetRows: 150 };
   const plan = await dedup(codes, options);
   expect(await dedup(codes, options)).toEqual(plan);
-  const extend = { plan, source: codes };
-  await expect(dedup(codes, { maxDistance: 3, extend, targetRows: 3 })).rejects.toThrow(
+  await expect(dedup(codes, { maxDistance: 3, extend: plan, targetRows: 3 })).rejects.toThrow(
     '"targetRows"',
   );
   for (const targetRows of [0, 1.5, -1]) {

@@ -3,7 +3,6 @@ import {
   Codes,
   codesFromArrow,
   codesToArrow,
-  dedup,
   type FrequencyTable,
   indexFromArrow,
   indexToArrow,
@@ -62,11 +61,9 @@ describe.each<[string, TextHasherOptions, TextHasherOptions]>([
   };
   const containing = (name: string) => ({ message: expect.stringContaining(name) });
 
-  it('are refused by pairs, and by a plan that goes on', async () => {
+  it('are refused by pairs', async () => {
     expect(named[0]).not.toBe(named[1]);
     await refusing(() => pairs(left, right, near));
-    const plan = await dedup(left, near);
-    await refusing(() => dedup(right, { ...near, extend: { plan, source: left } }));
   });
 
   it('are not joined, nor added to an index of the others, before and after a save', async () => {

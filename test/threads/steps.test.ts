@@ -79,9 +79,8 @@ it('dropped rows are measured in steps', async () => {
   const distances = new Uint16Array(count);
   const plan = { duplicateOf, distances, cosines: null, jaccards: null };
   const dropped = Uint32Array.from({ length: count - 1 }, (_, i) => i + 1);
-  const here = { rows, first: 0 };
   const work = new CountedWork();
-  await measureDropped(plan, dropped, here, here, work);
+  await measureDropped(plan, dropped, rows, work);
   expect(work.steps).toBeGreaterThan(2);
   expect([...distances.subarray(0, 8)]).toEqual([0, 1, 1, 2, 1, 2, 2, 3]);
 });

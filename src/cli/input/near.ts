@@ -31,10 +31,9 @@ export const NEAR_TEXT_SHARE = 5 / 32;
 const CAUGHT = 0.99;
 const CAUGHT_WITH_KEYS = 0.9999;
 
-/** When rows are near. Vectors of rows that an older plan has are a field of their own. */
-type KnownNearness = Pick<Nearness, 'maxDistance' | 'minCosine' | 'minJaccard'> & {
+/** When rows are near. */
+type SaidNearness = Pick<Nearness, 'maxDistance' | 'minCosine' | 'minJaccard'> & {
   readonly vectors?: SparseVectors;
-  readonly known?: SparseVectors;
 };
 
 export const LEAST = ['min-cosine', 'min-jaccard'] as const;
@@ -72,7 +71,7 @@ export function bandsOf(call: Call): (bits: number) => MinBands | null {
 export function estimatedNearness(
   call: Call,
   { bits, measure }: Pick<Collection, 'bits' | 'measure'>,
-): KnownNearness {
+): SaidNearness {
   const given = maxDistanceOf(call, bits);
   const least = leastOf(call, measure);
   if (least === undefined) return { maxDistance: given ?? usualDistance(call, bits) };
@@ -84,15 +83,8 @@ export function estimatedNearness(
   return { maxDistance };
 }
 
-/**
- * What the options mean for a collection, of which an older plan knows the first rows; says so, and
- * what the default for texts is.
- */
-export async function nearnessOf(
-  call: Call,
-  rows: Collection,
-  knownCount = 0,
-): Promise<KnownNearness> {
+/** What the options mean for a collection; says so, and what the default for texts is. */
+export async function nearnessOf(call: Call, rows: Collection): Promise<SaidNearness> {
   const { bits, measure, vectors, input } = rows;
   const least = leastOf(call, measure);
   if (least === undefined || (vectors === null && !input?.canReadAgain)) {
@@ -103,7 +95,7 @@ export async function nearnessOf(
   const given = maxDistanceOf(call, bits);
   if (vectors !== null) return { ...near, maxDistance: given };
   const found = await candidates(call, rows, { measure, least, maxDistance: given });
-  const [known, held] = await vectorsOf(call, rows, found.isCandidate, knownCount);
+  const held = await vectorsOf(call, rows, found.isCandidate);
   if (isOfSets && !call.has('min-jaccard')) {
     call.say(
       `near are texts whose tokens (pairs of words) have a Jaccard similarity of ${least} or ` +
@@ -115,7 +107,7 @@ export async function nearnessOf(
       `${similarityWords(measure)} ${least}, and more of those above`,
   );
   const maxDistance = isOfSets ? given : found.maxDistance;
-  return { ...near, maxDistance, vectors: held, ...(knownCount > 0 && { known }) };
+  return { ...near, maxDistance, vectors: held };
 }
 
 function maxDistanceOf(call: Call, bits: number): number | undefined {
@@ -189,18 +181,15 @@ async function vectorsOf(
   call: Call,
   { input, count, texts }: Collection,
   isCandidate: Uint8Array,
-  knownCount: number,
-): Promise<[known: SparseVectors, others: SparseVectors]> {
-  const vectors: [SparseVectors, SparseVectors] = [new SparseVectors(), new SparseVectors()];
+): Promise<SparseVectors> {
+  const vectors = new SparseVectors();
   const isWanted = (row: number) => isCandidate[row] === 1;
   const rows = await (input as InputRows).again(isWanted);
   let at = 0;
   for await (const batch of rows) {
     const matrix = rows.vectorsOf(batch, isWanted) as SparseMatrix;
     const isThere = (row: number) => isCandidate[at + row] === 1;
-    const cut = Math.max(0, Math.min(batch.count, knownCount - at));
-    vectors[0].append(matrix, 0, cut, isThere);
-    vectors[1].append(matrix, cut, batch.count, isThere);
+    vectors.append(matrix, 0, batch.count, isThere);
     const own = texts.column === null ? [] : batch.texts(texts.column);
     own.forEach((text, i) => {
       if (isThere(i)) texts.offer(at + i, text);

@@ -10,20 +10,18 @@
 
 import { readFile, stat } from 'node:fs/promises';
 import { resolve, sep } from 'node:path';
-import { ascending, bitmapOf } from '../../base/arrays';
 import { JACCARD } from '../../codes/measure';
 import { applyChecked, readPlanLines } from '../../formats/plan-file';
 import { isMatch, shardsOf } from '../../formats/shards';
 import { isAddress, localName, stateOf } from '../../formats/web-source';
 import type { ColumnValues } from '../../near/groups';
-import { planOfKept } from '../../near/plan';
 import {
-  Codes,
   type DedupOptions,
   type DedupPlan,
   dedup,
   type Grouping,
   type Keep,
+  pairs,
   type RowBatch,
   type RowFormat,
   type RowReader,
@@ -96,21 +94,23 @@ async function makePlan(call: Call, input: Input): Promise<0> {
     );
   }
   const rows = await readCollection(call, input, needs);
-  const extended = old === null ? null : extension(call, rows, old);
-  const { known, ...near } = await nearnessOf(call, rows, old?.count);
+  if (old !== null && old.count > rows.count) {
+    call.fail(
+      `the plan is for ${old.count} rows and ${nameOfInput(input)} has ${rows.count}: --extend ` +
+        'takes the file as it was then, with the new rows behind',
+    );
+  }
   const options = {
-    ...near,
+    ...(await nearnessOf(call, rows)),
     common: await commonOf(call, rows),
     group: within?.ofRows(),
     grouping: call.text('grouping') as Grouping,
-    keep: rule.keep(old?.count),
+    keep: rule.keep(),
     keepAtMost: call.number('keep-at-most'),
     targetRows: call.number('target-rows'),
-    extend: extended === null ? undefined : { ...extended.extend, vectors: known },
+    extend: old ?? undefined,
   };
-  const plan = await call.long('grouping', (work) =>
-    dedup(extended?.source ?? rows.source, { ...options, ...work }),
-  );
+  const plan = await call.long('grouping', (work) => dedup(rows.source, { ...options, ...work }));
   const summary = summaryOf(plan, rows.rows.length);
   const shown = call.has('quiet') ? [] : summary.shown;
   const texts = await (writer === null
@@ -220,7 +220,8 @@ interface NewPlan {
 
 /**
  * Plans the rows of `input`. `keep` is called once they are read, for the rule which row of a group
- * stays. Rows are near by distance alone: of the old rows only the codes are compared.
+ * stays. Rows are near by distance alone: of the old rows only the codes are compared. A row near
+ * an old one goes, and is a group with others near the same; the rest are grouped as without these.
  */
 async function planAgainst(
   call: Call,
@@ -239,53 +240,31 @@ async function planAgainst(
   // Only codes of sets have a default for what is near.
   if (rows.measure.name === 'cosine') checkNearness(call, null);
   const { maxDistance } = estimatedNearness(call, rows);
-  // The new rows extend a plan that keeps each old row.
-  const known = planOfKept(old);
-  const all = await call.long('grouping', (work) =>
-    dedup(rows.source, {
-      maxDistance,
-      grouping: call.text('grouping') as Grouping,
-      keep: keep(),
-      extend: { plan: known, source: old },
-      ...work,
-    }),
-  );
-  const plan = partOf(all, known.count);
-  const near = Array.from(ascending(plan.count), (row) => {
-    const nearest = all.duplicateOf[known.count + row];
-    return nearest < known.count ? String(old.idOf(nearest)) : null;
+  const nearest = new Int32Array(rows.count).fill(-1);
+  const distances = new Uint16Array(rows.count);
+  await call.long('comparing', async (work) => {
+    for await (const batch of pairs(rows.source, old, { maxDistance, ...work })) {
+      batch.a.forEach((row, i) => {
+        const distance = batch.distances[i];
+        if (nearest[row] >= 0 && distances[row] <= distance) return;
+        [nearest[row], distances[row]] = [batch.b[i], distance];
+      });
+    }
   });
+  const group = nearest.map((row) => -Number(row >= 0));
+  const plan = await call.long('grouping', (work) =>
+    dedup(rows.source, { maxDistance, keep: keep(), group, ...work }),
+  );
+  const firsts = new Map<number, number>(); // by old row the first new one near it
+  nearest.forEach((other, row) => {
+    if (other < 0) return;
+    if (!firsts.has(other)) firsts.set(other, row);
+    plan.groups[row] = firsts.get(other) as number;
+    [plan.kept[row], plan.distances[row]] = [0, distances[row]];
+  });
+  const near = Array.from(nearest, (row) => (row < 0 ? null : String(old.idOf(row))));
   sayFound(call, { rows, plan, near }, path);
   return { rows, plan, near };
-}
-
-/**
- * The rows of a plan from `first` on as a plan that counts them from 0. A group is named by its
- * first new row; a row that duplicates one before `first` gets its own number in `duplicateOf`.
- */
-function partOf(all: DedupPlan, first: number): DedupPlan {
-  const count = all.count - first;
-  const names = new Map<number, number>(); // by old name of a group its first new row
-  const groups = ascending(count).map((row) => {
-    const group = all.groups[first + row];
-    if (!names.has(group)) names.set(group, row);
-    return names.get(group) as number;
-  });
-  const duplicateOf = ascending(count).map((row) => {
-    const other = all.duplicateOf[first + row];
-    return other < first ? row : other - first;
-  });
-  const { kept, distances, checks, cosines, jaccards } = all;
-  return {
-    count,
-    groups,
-    duplicateOf,
-    kept: kept.slice(first),
-    checks: checks.slice(first),
-    distances: distances.slice(first),
-    cosines: cosines?.slice(first) ?? null,
-    jaccards: jaccards?.slice(first) ?? null,
-  };
 }
 
 /** Says how many new rows stay, and how many go for an old row or for another new one. */
@@ -299,29 +278,6 @@ function sayFound(call: Call, { plan, near }: NewPlan, path: string): void {
   );
 }
 
-/** Of --extend: the rows that a plan does not know, and the plan with those that it does. */
-function extension(call: Call, { source, count, path }: Collection, plan: DedupPlan) {
-  if (!(source instanceof Codes)) {
-    call.misuse('--extend goes by distance: give --max-distance, and a file in place of an index');
-  }
-  if (plan.count > count) {
-    call.fail(
-      `the plan is for ${plan.count} rows and ${nameOfInput(path)} has ${count}: --extend takes ` +
-        'the file as it was then, with the new rows behind',
-    );
-  }
-  const known = part(source, 0, plan.count);
-  return { source: part(source, plan.count, count), extend: { plan, source: known } };
-}
-
-/** A copy of the codes `first` to `end - 1`. */
-function part(codes: Codes, first: number, end: number): Codes {
-  const { bits, bytes, bytesPerCode, origin } = codes;
-  const validity = bitmapOf(end - first, (row) => !codes.isNull(first + row));
-  const own = bytes.subarray(first * bytesPerCode, end * bytesPerCode);
-  return Codes.from(own, { bits, validity: codes.validity && validity, origin });
-}
-
 const FORMS =
   'first, last, random, random:SEED, longest, longest:COLUMN, lowest:COLUMN or highest:COLUMN';
 /** A kind, and after a colon its seed or column. */
@@ -329,7 +285,7 @@ const FORM = /^(?:(first|last)|(random)(?::(\d{1,15}))?|(longest|lowest|highest)
 
 /**
  * The rule of `--keep`: `taken` gives the column that must be read with the rows, if any, where
- * `rows` are null for an index folder; `keep` the rule for the rows from `first` on.
+ * `rows` are null for an index folder; `keep` the rule.
  */
 function keepRule(call: Call) {
   const given = call.text('keep') ?? 'first';
@@ -353,10 +309,10 @@ function keepRule(call: Call) {
       if (!column) call.misuse('--keep longest expected texts, or a column: longest:COLUMN');
       return [{ column, take: (batch) => values.push(...valuesOf(batch, column)) }];
     },
-    keep(first = 0): Keep {
+    keep(): Keep {
       if (random !== undefined) return { random: Number(seed ?? 0) };
       if (byColumn === undefined) return plain as Extract<Keep, string>;
-      const own = values.slice(first) as ColumnValues;
+      const own = values as ColumnValues;
       return byColumn === 'lowest' ? { lowest: own } : { highest: own };
     },
   };

@@ -197,8 +197,7 @@ export class Review {
       }
     }
     const dropped = Uint32Array.from(rows.filter((row) => !chosen.has(row)));
-    const all = { rows: held, first: 0 };
-    await measureDropped(plan, dropped, all, all, new LongWork({ threads: 1 }));
+    await measureDropped(plan, dropped, held, new LongWork({ threads: 1 }));
   }
 
   /** Saves the plan; its lines have no ids where these are the rows' numbers. */
