@@ -1,6 +1,7 @@
 """Every near pair meets in exactly one cell in which it is wanted, and rows travel whole; no Spark
 needed."""
 
+import collections
 import itertools
 import json
 import subprocess
@@ -21,7 +22,8 @@ from halfspace.spark import rows as travel
 names = ["id", "code"]
 rows = travel.pa.RecordBatch.from_arrays([travel.array(numpy.arange(9))] * 2, names)
 value, seen = survey._look(True)(iter([rows]))
-parts = cells._copying(lambda codes: cells.layout.grid_copies(1, codes))(iter([value]))
+made = cells.layout.layout_of([[]], numpy.array([[9]]), 9)
+parts = cells._copying(made, [7])(iter([value]))
 print([one.num_rows for one in travel.unpacked(parts)], "pandas" in sys.modules)
 """
 
@@ -50,33 +52,39 @@ def near_pairs(codes, distance):
     return {(int(a), int(b)) for a, b in np.argwhere(apart <= distance) if a < b}
 
 
-def tree_of(codes, distance, cell_rows):
-    def census(root, blocks):
-        counts = np.zeros((blocks, layout.VALUES), np.int64)
-        layout.count(root, codes, counts)
-        return counts
+def layout_for(codes, distance, cell_rows):
+    blocks = layout.blocks_of(8 * codes.shape[1], distance)
+    return layout.layout_of(blocks, layout.census(blocks, codes), cell_rows)
 
-    return layout.tree(8 * codes.shape[1], distance, cell_rows, census)
+
+def sizes_of(made, codes):
+    sizes = np.zeros(len(made.cells), int)
+    for cell, _, rows in layout.copies(made, codes):
+        sizes[cell] += len(rows)
+    return sizes
 
 
 class Layout(unittest.TestCase):
     def test_each_near_pair_meets_where_it_is_wanted_once(self):
+        # By blocks of 16, of 21 and of no bits.
         for shape, (bits, distance), cell_rows in itertools.product(
-            ["uniform", "clustered", "half share a block"], [(64, 3), (128, 5)], [60]
+            ["uniform", "clustered", "half share a block"], [(64, 3), (128, 5), (64, 9)], [60]
         ):
             with self.subTest(shape=shape, bits=bits, distance=distance, cell_rows=cell_rows):
                 codes = codes_of(shape, 240, bits)
-                root, cells = tree_of(codes, distance, cell_rows)
+                made = layout_for(codes, distance, cell_rows)
                 own, found = bits_of(codes), []
                 wanted = near_pairs(codes, distance)
-                for cell, _, rows in layout.copies(root, codes):
-                    agree, differ = cells[cell].agree, cells[cell].differ
-                    for a, b in itertools.combinations(sorted(rows.tolist()), 2):
-                        if (a, b) not in wanted:
-                            continue
+                met = collections.defaultdict(lambda: [np.array([], int)] * 2)
+                for cell, side, rows in layout.copies(made, codes):
+                    met[cell] = [rows if i == side else old for i, old in enumerate(met[cell])]
+                for cell, (left, right) in met.items():
+                    one = made.cells[cell]
+                    pairs = itertools.product(left, right) if one.has_sides else itertools.combinations(left, 2)
+                    for a, b in (sorted(map(int, pair)) for pair in pairs):
                         same = own[a] == own[b]
-                        is_wanted = same[agree].all() and not any(same[one].all() for one in differ)
-                        if is_wanted:
+                        is_wanted = same[one.agree].all() and not any(same[bits].all() for bits in one.differ)
+                        if (a, b) in wanted and is_wanted:
                             found.append((a, b))
                 self.assertEqual(sorted(found), sorted(wanted))
                 self.assertGreater(len(wanted) if shape != "uniform" else 1, 0)
@@ -85,37 +93,16 @@ class Layout(unittest.TestCase):
         draw = np.random.default_rng(5)
         codes = draw.integers(0, 256, (200_000, 8), np.uint8)
         codes[::2, :2] = 90
-        root, cells = tree_of(codes, 3, 40_000)
-        sizes = np.zeros(len(cells), int)
-        for cell, _, rows in layout.copies(root, codes):
-            sizes[cell] += len(rows)
-        self.assertLess(sizes.max(), 1.3 * 40_000)
-        self.assertGreater(len(root.inner), 0)
+        made = layout_for(codes, 3, 40_000)
+        self.assertLess(sizes_of(made, codes).max(), 1.3 * 40_000)
+        self.assertEqual([*made.shards.values()], [6])
 
     def test_a_value_that_fits_into_a_cell_is_not_divided(self):
         codes = np.random.default_rng(6).integers(0, 256, (50_000, 8), np.uint8)
         codes[:30_000, :2] = 90
-        root, _ = tree_of(codes, 3, 40_000)
-        self.assertEqual(root.inner, [])
-        there = [len(rows) for *_, rows in layout.copies(root, codes)]
-        self.assertTrue(30_000 <= max(there) <= 40_000)
-
-    def test_shards_meet_in_pairs(self):
-        codes = codes_of("uniform", 100, 64)
-        met = {}
-        for cell, side, rows in layout.grid_copies(3, codes):
-            met.setdefault(cell, [np.array([], int)] * 2)[side] = rows
-        found = []
-        for cell, one in enumerate(layout.grid(3)):
-            left, right = met[cell]
-            pairs = itertools.product(left, right) if one.has_sides else itertools.combinations(left, 2)
-            found += [tuple(sorted(map(int, pair))) for pair in pairs]
-        self.assertEqual(sorted(found), list(itertools.combinations(range(len(codes)), 2)))
-
-    def test_keys_send_rows_to_the_partition_of_their_task(self):
-        # Murmur3 of Spark for some ints, from `SELECT hash(0)`, …: the hash of the key is the task.
-        for hashed, value in ((933211791, 0), (-559580957, 1), (1765031574, 2), (-1604776387, -1)):
-            self.assertEqual(travel.key_of(hashed % 2**32), value)
+        made = layout_for(codes, 3, 40_000)
+        self.assertEqual(made.shards, {})
+        self.assertTrue(30_000 <= sizes_of(made, codes).max() <= 40_000)
 
     def test_rows_travel_as_one_value(self):
         for ids in ([3], [7, 8, 9, -1], [0, 2**31, -(2**63), 2**63 - 1, 5], ["a", "b"]):
@@ -137,10 +124,10 @@ class Layout(unittest.TestCase):
         self.assertAlmostEqual((len(seen["least"]) - 1) * 2**64 / seen["least"][-1] / 100_000, 1, delta=0.15)
 
     def test_a_survey_has_the_spans_in_which_ids_ascend(self):
-        files = [pa.record_batch({"id": pa.array(ids, pa.int64())}) for ids in ([7, 8], [9], [], [3, 5], [0, 1])]
+        files = [pa.record_batch({"id": pa.array(ids, pa.int64())}) for ids in ([7, 8], [9], [], [3, 5], [0, 1], [10])]
         [found] = survey._look(False)(iter(files))
         seen = json.loads(found.column("seen")[0].as_py())
-        self.assertEqual((seen["spans"], seen["ascends"], seen["rows"]), ([[7, 9], [3, 5], [0, 1]], True, 7))
+        self.assertEqual((seen["spans"], seen["ascends"], seen["rows"]), ([[7, 8], [9, 9], [3, 5], [0, 1], [10, 10]], True, 8))
 
     def test_a_worker_does_not_import_pandas(self):
         said = subprocess.check_output([sys.executable, "-c", WORK], text=True)

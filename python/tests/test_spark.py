@@ -14,6 +14,7 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 import unittest
@@ -37,6 +38,7 @@ from halfspace.spark import (
     nearest,
     pairs,
 )
+from halfspace.spark.rows import keys_of, to_tasks
 
 ROWS = 300
 IS_SMOKE = "SMOKE" in os.environ
@@ -338,12 +340,18 @@ class OnSpark(unittest.TestCase):
                         near = pairs(parts, max_distance=3, cell_rows=int(part * len(ids)))
                     if kind == "distinct" and part == 0.1:
                         said = re.search(r"(\d+) cells by .* 4 blocks", logged.output[-1])
-                        self.assertGreater(int(said[1]), 30)  # cells within cells
+                        self.assertGreater(int(said[1]), 30)  # of pairs of shards too
                     found = by_shape(map(tuple, near.collect()))
                     for shape in shapes:
                         self.assertEqual(len(found[shape]), len(expected[shape]), shape)
                         self.assertEqual(digest(found[shape]), digest(expected[shape]), shape)
                     self.assertEqual(found.keys(), expected.keys())
+
+    def test_keys_send_rows_to_the_partition_of_their_task(self):
+        for tasks in (1, 24):
+            rows = spark.createDataFrame([(key, task) for task, key in enumerate(keys_of(spark, tasks))], "key long, task int")
+            for row in to_tasks(rows, tasks, "task").select("task", F.spark_partition_id()).collect():
+                self.assertEqual(row[0], row[1])
 
     def test_output_that_lacks_its_second_half_fails_the_task_and_is_tried_again(self):
         draw = np.random.default_rng(8)
@@ -707,6 +715,33 @@ class OnSpark(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "the id 1 2 times"):
             build_index(rows, f"{folder.name}/twice.hs", vector="v", segments=2)
         self.assertFalse(os.path.exists(f"{folder.name}/twice.hs"))
+
+
+#: Of a program that `spark-submit --archives` runs where no worker has the package installed.
+ARCHIVED = """
+import sys
+from pyspark.sql import SparkSession
+builder = SparkSession.builder.master("local-cluster[2,1,1024]").config("spark.archives", sys.argv[1] + "#lib")
+spark = builder.config("spark.executorEnv.PYTHONPATH", "lib").config("spark.ui.enabled", "false").getOrCreate()
+sys.path.append(sys.argv[2])
+from halfspace.spark import doctor, pairs
+rows = spark.createDataFrame([(1, 5), (2, 7)], "id long, code long")
+print(doctor(spark, 4).first()["problem"], pairs(rows, max_distance=1).count())
+spark.stop()
+"""
+
+
+@unittest.skipIf(IS_SMOKE, "a cluster of its own")
+class Archived(unittest.TestCase):
+    def test_the_package_comes_to_workers_in_an_archive(self):
+        with tempfile.TemporaryDirectory() as folder:
+            package = pathlib.Path(command.__file__).parent
+            shutil.copytree(package, f"{folder}/lib/halfspace", ignore=shutil.ignore_patterns("__pycache__"))
+            shutil.make_archive(f"{folder}/zipped", "zip", f"{folder}/lib")
+            environment = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "HALFSPACE_COMMAND")}
+            words = [sys.executable, "-W", "ignore", "-c", ARCHIVED, f"{folder}/zipped.zip", f"{folder}/lib"]
+            made = subprocess.run(words, env=environment, cwd=folder, capture_output=True, text=True)
+        self.assertEqual(made.stdout.split()[-2:], ["None", "1"], made.stderr[-2000:])
 
 
 class Refused(unittest.TestCase):

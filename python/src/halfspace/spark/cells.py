@@ -7,7 +7,7 @@ import itertools
 import logging
 import tempfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,7 +25,7 @@ from .rows import (
     array,
     as_value,
     blobs,
-    key_of,
+    keys_of,
     matrix,
     one_value,
     opened,
@@ -45,8 +45,6 @@ log = logging.getLogger(__name__)
 CELL_ROWS = 4_000_000
 #: Rows that a task counts at least, and how many tasks do at most: each sends .6 MB to the driver.
 CENSUS_ROWS, CENSUS_TASKS = 1_000_000, 64
-#: Yields (cell, side, rows) for the rows of a matrix of codes that go to each cell.
-Copies = Callable[[np.ndarray], Iterator[tuple[int, int, np.ndarray]]]
 #: The columns of rows that the command gets, and those that stay with its caller.
 COMPARED, HELD = ("code", "within", "source", "value"), ("id", "within")
 
@@ -99,23 +97,25 @@ def near(coded: Coded, max_distance: int, cell_rows: int) -> DataFrame:
     words, within, kind = coded.words(max_distance), coded.within(), coded.kind("id")
 
     def join(cell: layout.Cell, batches: Batches) -> Batches:
-        if cell.has_sides:
-            yield from _near_of_sides(batches, words)
-            return
         sets = "/".join(",".join(map(str, bits)) for bits in (cell.agree, *cell.differ))
+        of_cell = [*words, *options(cell=sets or None)]
+        if cell.has_sides:
+            yield from _near_of_sides(batches, of_cell)
+            return
         rows = Rows(unpacked(batches))
-        for found in stream(["pairs", "-", "-q", *words, *within, *options(cell=sets or None)], rows.sent()):
+        for found in stream(["pairs", "-", "-q", *of_cell, *within], rows.sent()):
             yield pairs_of(rows, rows, found)
 
     return _in_cells(coded, max_distance, cell_rows, join, f"a {kind}, b {kind}, distance int")
 
 
 def between(
-    few: DataFrame, many: DataFrame, max_distance: int, cell_rows: int, stages: Checkpoint
+    few: DataFrame, many: DataFrame, max_distance: int, cell_rows: int, stages: Checkpoint, name: str
 ) -> DataFrame:
     """The near pairs of a row of each table: id_a, id_b and distance. The second table stays where it
-    is: each of its tasks gets the codes of the first one, at most `cell_rows` of them at a time."""
-    coded = Coded.of(few, stages)
+    is: each of its tasks gets the codes of the first one, at most `cell_rows` of them at a time, whose
+    ids are checked, and are called `name` by the caller."""
+    coded = Coded.of(few, stages, name)
     words = coded.words(max_distance)
     schema = f"a {coded.kind('id')}, b {many.schema['id'].dataType.simpleString()}, distance int"
     # Every task reads the first table: it should have as many rows of the second one.
@@ -163,21 +163,15 @@ def _in_cells(
     schema: str,
 ) -> DataFrame:
     """What `join` finds in the packed rows of each cell, which come in the order of their sides."""
-    count, bits = coded.count, coded.bits
-    shards = -(-2 * count // cell_rows) if count > cell_rows else 1
-    if shards == 1:
-        log.info("%d codes within %d of %d bits: one cell", count, distance, bits)
+    if coded.count <= cell_rows:
+        log.info("%d codes: one cell", coded.count)
         return coded.packed.coalesce(1).mapInArrow(functools.partial(join, layout.Cell([], [])), schema)
-    if bits // (distance + 1) < layout.MIN_BLOCK_BITS or shards <= distance + 2:
-        cells = layout.grid(shards)
-        said = f"all with all, in {len(cells)} cells"
-        copies: Copies = functools.partial(layout.grid_copies, shards)
-    else:
-        root, cells = layout.tree(bits, distance, cell_rows, functools.partial(_census, coded))
-        said = f"{len(cells)} cells by the values of {distance + 1} blocks"
-        copies = functools.partial(layout.copies, root)
-    log.info("%d codes within %d of %d bits: %s", count, distance, bits, said)
-    sent = coded.packed.mapInArrow(_copying(copies), "key int, cell int, side int, rows binary")
+    blocks = layout.blocks_of(coded.bits, distance)
+    made = layout.layout_of(blocks, _census(coded, blocks), cell_rows)
+    cells = made.cells
+    log.info("%d codes: %d cells by the values of %d blocks", coded.count, len(cells), len(blocks))
+    keys = keys_of(coded.packed.sparkSession, len(cells) or 1)
+    sent = coded.packed.mapInArrow(_copying(made, keys), "key long, cell int, side int, rows binary")
     parts = to_tasks(sent, len(cells) or 1, "cell", "side")
 
     def join_cells(batches: Batches) -> Batches:
@@ -187,33 +181,31 @@ def _in_cells(
     return parts.mapInArrow(join_cells, schema)
 
 
-def _census(coded: Coded, root: layout.Node, blocks: int) -> np.ndarray:
+def _census(coded: Coded, blocks: list[list[int]]) -> np.ndarray:
     """The rows of all tasks by block and value."""
 
     def count(batches: Batches) -> Batches:
-        counts = np.zeros((blocks, layout.VALUES), np.int64)
+        counts = np.zeros((len(blocks), layout.VALUES), np.int64)
         for batch in unpacked(batches):
-            layout.count(root, matrix(batch.column("code")), counts)
+            counts += layout.census(blocks, matrix(batch.column("code")))
         yield pa.RecordBatch.from_arrays([one_value(zlib.compress(counts.tobytes(), 1))], ["counts"])
 
     # Few tasks: each sends its counts of all values.
     tasks = min(parallelism(coded.packed.sparkSession), CENSUS_TASKS, 1 + coded.count // CENSUS_ROWS)
-    counts = np.zeros((blocks, layout.VALUES), np.int64)
-    for part in blobs(coded.packed.coalesce(tasks).mapInArrow(count, "counts binary")):
-        counts += np.frombuffer(zlib.decompress(part), np.int64).reshape(counts.shape)
-    return counts
+    parts = blobs(coded.packed.coalesce(tasks).mapInArrow(count, "counts binary"))
+    every = (np.frombuffer(zlib.decompress(part), np.int64) for part in parts)
+    return sum(every, np.zeros(1, np.int64)).reshape(len(blocks), layout.VALUES)
 
 
-def _copying(copies: Copies) -> Callable[[Batches], Batches]:
-    """Copies of packed rows, by cell and side."""
+def _copying(made: layout.Layout, keys: list[int]) -> Callable[[Batches], Batches]:
+    """Copies of packed rows, by cell and side, with the keys of their cells."""
 
     def copy(batches: Batches) -> Batches:
         for rows in unpacked(batches):
-            for cell, side, there in copies(matrix(rows.column("code"))):
+            for cell, side, there in layout.copies(made, matrix(rows.column("code"))):
                 if len(there) == 0:
                     continue
-                ints = (key_of(cell), cell, side)
-                columns = [array(np.array([one], np.int32)) for one in ints]
+                columns = [array(np.array([one])) for one in (keys[cell], np.int32(cell), np.int32(side))]
                 columns.append(as_value(pa.Table.from_batches([rows.take(array(there))])))
                 yield pa.RecordBatch.from_arrays(columns, ["key", "cell", "side", "rows"])
 

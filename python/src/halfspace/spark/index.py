@@ -26,7 +26,7 @@ from pyspark.sql import functions as F
 
 from ..command import run, stream, write_rows
 from .fingerprint import fingerprint, options
-from .rows import Batches, blobs, runs, to_tasks
+from .rows import Batches, blobs, opened, packed, runs, to_tasks
 from .storage import Storage, reading
 from .survey import survey
 
@@ -72,7 +72,7 @@ def build_index(
     if total == 0:
         raise ValueError("there are no rows to index")
     words = ["index", "-", "-q", "--id", "id", "--vector", "source", *options(**hashing)]
-    model = queries = b""
+    model, queries = b"", list[bytes]()
     optimize = options(optimize=True, recall=recall)
     if recall is not None and total >= MIN_ROWS:
         is_held = F.pmod(F.xxhash64("source"), F.lit(HELD_OUT)) == 0
@@ -149,7 +149,7 @@ def _written(folder: str, files: dict[str, bytes]) -> str:
     return folder
 
 
-def _merged(parts: list[bytes], storage: Storage, words: list[str], queries: bytes) -> bytes:
+def _merged(parts: list[bytes], storage: Storage, words: list[str], queries: list[bytes]) -> bytes:
     """The manifest of parts, which follow one another. With `words` of --optimize it has the recall
     that their answers to the queries show, else their answers become one file."""
     with tempfile.TemporaryDirectory() as folder:
@@ -174,23 +174,16 @@ def _answers_of(manifest: bytes) -> str:
     return f"evaluated-000001-0-{hashlib.sha256(manifest).hexdigest()[:12]}.arrow"
 
 
-def _asked(folder: str, queries: bytes) -> list[str]:
-    Path(folder, "asked.arrows").write_bytes(queries)
-    return ["--evaluate", f"{folder}/asked.arrows"]
+def _asked(folder: str, queries: list[bytes]) -> list[str]:
+    return ["--evaluate", str(write_rows(folder, opened(queries)))]
 
 
-def _queries(held: DataFrame, total: int) -> bytes:
-    """Evaluation queries, each vector once, as an Arrow stream; empty without any."""
-
-    def pack(batches: Batches) -> Batches:
-        with tempfile.TemporaryDirectory() as folder:
-            if path := write_rows(folder, batches):
-                yield pa.RecordBatch.from_pylist([{"value": Path(path).read_bytes()}])
-
+def _queries(held: DataFrame, total: int) -> list[bytes]:
+    """Evaluation queries, each vector once, packed; empty without any."""
     sample = held.sample(fraction=min(1.0, QUERIES * HELD_OUT / total), seed=1)
     # In the order of ids: however rows come from the shuffle, they measure the same.
     each = sample.groupBy("source").agg(F.min("id").alias("id")).select("id", "source")
-    return b"".join(blobs(each.repartition(1).sortWithinPartitions("id").mapInArrow(pack, "value binary")))
+    return blobs(each.repartition(1).sortWithinPartitions("id").mapInArrow(packed, "rows binary"))
 
 
 def _newest(storage: Storage) -> list[bytes]:

@@ -14,7 +14,7 @@ from .components import components
 from .fingerprint import fingerprint, options
 from .rows import Batches
 from .stages import Checkpoint
-from .survey import check_kind, survey
+from .survey import check_kind
 
 #: How the command reads texts where it looks for near ones.
 NEAR_TEXT = {"tokens": "shingles:2", "counting": "log"}
@@ -110,9 +110,8 @@ def pairs(
     if other is not None:
         if source.kind != "code":
             tables = [stages.keep(codes, "codes") for codes in tables]
-        survey(tables[0].select("id"), id)
         check_kind(tables[1], id)
-        return between(tables[0], tables[1], max_distance, cell_rows, stages)
+        return between(tables[0], tables[1], max_distance, cell_rows, stages, id)
     coded = Coded.of(tables[0], stages, id)
     if not source.least:
         return near_of(coded, max_distance, cell_rows)

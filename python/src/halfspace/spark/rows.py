@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 
 Batches = Iterator[pa.RecordBatch]
 T = TypeVar("T", bound=Sized)
@@ -23,26 +24,16 @@ T = TypeVar("T", bound=Sized)
 PACKED_ROWS = 200_000
 
 
-def key_of(task: int) -> int:
-    """The int whose hash in Spark (Murmur3 with seed 42) is `task`: `repartition` by a column of keys
-    sends the rows of a task to the partition of its number."""
-    size, value = 2**32, task
-    value ^= value >> 16
-    value = value * pow(0xC2B2AE35, -1, size) % size
-    value ^= value >> 13 ^ value >> 26
-    value = value * pow(0x85EBCA6B, -1, size) % size
-    value ^= value >> 16
-    value = ((value ^ 4) - 0xE6546B64) * pow(5, -1, size) % size
-    value = ((value >> 13 | value << 19) % size) ^ 42
-    value = value * pow(0x1B873593, -1, size) % size
-    value = (value >> 15 | value << 17) % size
-    value = value * pow(0xCC9E2D51, -1, size) % size
-    return value - size if value >> 31 else value
+def keys_of(spark: SparkSession, tasks: int) -> list[int]:
+    """By task a number that Spark hashes to the partition of the task, where rows have it as `key`."""
+    drawn = spark.range(40 * tasks).select(F.pmod(F.hash("id"), F.lit(tasks)), "id")
+    found = dict(map(tuple, drawn.collect()))
+    return [found[task] for task in range(tasks)]
 
 
 def to_tasks(frame: DataFrame, tasks: int, task: str, *order: str) -> DataFrame:
     """The rows in `tasks` partitions by their column "key", in the order of `task` and of `order`. A
-    task has one partition where keys are those of `key_of`, or hash to it; `runs` reads any."""
+    task has one partition where keys are those of `keys_of`, or hash to it; `runs` reads any."""
     return frame.repartition(tasks, "key").drop("key").sortWithinPartitions(task, *order)
 
 
@@ -134,9 +125,7 @@ def array(values: np.ndarray) -> pa.Array:
 
 def numbers(column: pa.Array) -> np.ndarray:
     """The numbers of a column without nulls."""
-    dtype = np.dtype(f"{'u' if str(column.type).startswith('u') else 'i'}{column.type.bit_width // 8}")
-    start, data = column.offset, column.buffers()[1] or b""
-    return np.frombuffer(data, dtype)[start : start + len(column)]
+    return np.from_dlpack(column)
 
 
 def one_value(value: bytes | pa.Buffer) -> pa.Array:

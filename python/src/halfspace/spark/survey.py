@@ -97,8 +97,8 @@ def _check_unique(rows: DataFrame, name: str) -> None:
 
 class _Seen:
     """What a task has seen of its rows: how many have all values, the least and the largest width of
-    their codes and the least hashes of these, whether ids ascend in every batch, and their spans: batches
-    are of files, which come in any order."""
+    their codes and the least hashes of these, whether ids ascend in every batch, and the spans of these: not
+    merged, since batches are of files, which come in any order, and a span with gaps would hide others."""
 
     def __init__(self) -> None:
         self.rows, self.ascends, self.widths = 0, True, (2**31, 0)
@@ -112,17 +112,11 @@ class _Seen:
         if ids.null_count > 0 or not pc.all(pc.less(before, after), min_count=0).as_py():
             self.ascends = False
         elif len(ids) > 0:
-            self._add_span(ids[0].as_py(), ids[-1].as_py())
+            self.spans.append([ids[0].as_py(), ids[-1].as_py()])
         self.rows += whole.num_rows
         if "code" in whole.schema.names and whole.num_rows > 0:
             self._add_codes(whole.column("code"))
         return whole
-
-    def _add_span(self, first: Any, last: Any) -> None:
-        if self.spans and self.spans[-1][1] < first:
-            self.spans[-1][1] = last
-        else:
-            self.spans.append([first, last])
 
     def _add_codes(self, codes: pa.Array) -> None:
         is_long = pa.types.is_int64(codes.type)
