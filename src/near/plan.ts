@@ -3,12 +3,10 @@
  * duplicates, with a checksum, so that a plan is never applied to other rows.
  */
 
-import { ascending, concatenated, grown } from '../base/arrays';
+import { ascending, concatenated } from '../base/arrays';
 import { checkInteger, wrongType, wrongValue } from '../base/check';
 import type { Codes } from '../codes/codes';
 import type { Measure } from '../codes/measure';
-import type { SimHashIndex } from '../index/simhash-index';
-import { rowsOf } from './rows';
 
 /** What becomes of each row of a source; all arrays are by row. */
 export interface DedupPlan {
@@ -126,30 +124,5 @@ export function planOfBoth(plan: DedupPlan, next: DedupPlan): DedupPlan {
     cosines: both(plan.cosines, next.cosines),
     jaccards: both(plan.jaccards, next.jaccards),
     checks: concatenated([plan.checks, next.checks]),
-  };
-}
-
-/**
- * The plan with an entry for each row of the index: rows beyond its last one are kept, as for rows
- * that the index had removed when it was made. Throws if the plan is of other rows.
- */
-export function planOfRows(plan: DedupPlan, index: SimHashIndex): DedupPlan {
-  const checks = checksOf(rowsOf('index', index).codes);
-  const all = widened(plan, checks.length);
-  checkPlan(all, checks);
-  return all;
-}
-
-/** A plan of `count` rows: further rows are kept, alone, and have no checksum. */
-function widened(plan: DedupPlan, count: number): DedupPlan {
-  if (plan.count >= count) return plan;
-  const { rests, commons, reviewed, listed } = plan;
-  const measure = plan.cosines ? 'cosine' : plan.jaccards ? 'jaccard' : undefined;
-  return {
-    ...planOfBoth(plan, keptAlone(count - plan.count, measure)),
-    ...(rests && { rests: grown(rests, count).fill(1, plan.count) }),
-    ...(commons && { commons: grown(commons, count) }),
-    ...(reviewed && { reviewed: grown(reviewed, count) }),
-    ...(listed && { listed: grown(listed, count) }),
   };
 }

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { Codes } from '../../src/codes/codes';
 import { SimHashIndex } from '../../src/index/simhash-index';
 import { dedup } from '../../src/near/dedup';
-import { type DedupPlan, NULL_CHECK, planOfRows } from '../../src/near/plan';
+import type { DedupPlan } from '../../src/near/plan';
 import { eachPlanBatch, type PlanPart, planOf } from '../../src/near/plan-table';
 import type { RowBatch } from '../../src/table/row-batch';
 import { angleBetween, Draws } from '../reference/random';
@@ -146,24 +146,6 @@ describe('rows that are gone', () => {
     const all = Codes.join([known, added], { bits: 64 });
     const grown = await dedup(all, { maxDistance: 3, extend: plan });
     for (const row of [40, 42]) expect([grown.kept[row], grown.groups[row]]).toEqual([1, row]);
-  });
-
-  it('a plan that lists a part of the rows is for those of an index that had more', async () => {
-    const index = new SimHashIndex({ bits: 64 });
-    await index.addAll(codes);
-    const made = await dedup(index, { maxDistance: 3 });
-    const listed = made.groups.map((group) => made.groups.filter((one) => one === group).length);
-    const inGroups = Uint8Array.from(listed, (rows) => Number(rows > 1));
-    expect(new Set(inGroups)).toEqual(new Set([0, 1]));
-    const checks = made.checks.map((check, row) => (inGroups[row] === 1 ? check : NULL_CHECK));
-    const plan = { ...made, checks, listed: inGroups };
-    index.remove(index.add(codes.at(0)));
-    const all = planOfRows(plan, index);
-    expect([all.count, all.kept[60], all.groups[60], all.listed?.[60]]).toEqual([61, 1, 60, 0]);
-    expect(all.listed?.subarray(0, 60)).toEqual(inGroups);
-    const other = made.checks.map((check, row) => check + Number(row === made.groups[row]));
-    const wrong = { ...plan, checks: other };
-    expect(() => planOfRows(wrong, index)).toThrow('is not the one that the plan was made for');
   });
 
   it('a plan goes on when its dropped rows were removed', async () => {

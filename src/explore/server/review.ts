@@ -13,7 +13,7 @@ import type { SourceMarks } from '../../cli/output/plan';
 import { measureOf } from '../../codes/measure';
 import { readPlanLines, savePlan } from '../../formats/plan-file';
 import { measureDropped } from '../../near/dedup';
-import { planOfRows } from '../../near/plan';
+import { checkPlan, checksOf } from '../../near/plan';
 import { type Rows, rowsOf } from '../../near/rows';
 import { type DedupPlan, type Ids, openRows } from '../../node';
 import type {
@@ -57,16 +57,12 @@ export class Review {
     return review;
   }
 
-  /**
-   * Takes the plan as the file has it, with a place for each row of the index; rows that the index
-   * has removed need not be in the file. Throws where it was made for other rows.
-   */
+  /** Takes the plan as the file has it. Throws where it was made for other rows. */
   async #read(): Promise<void> {
-    const { index } = this.explored;
-    const read = await this.file.read(this.#held.codes.count);
-    let plan: DedupPlan;
+    const { codes } = this.#held;
+    const plan = await this.file.read(codes.count);
     try {
-      plan = planOfRows(read, index);
+      checkPlan(plan, checksOf(codes));
     } catch (error) {
       const what = `${this.file.path} is not a plan for these rows: ${(error as Error).message}`;
       throw new RangeError(`${what}. Open them with the options that made it`);
