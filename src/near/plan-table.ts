@@ -116,17 +116,17 @@ export function doubtfulRows(plan: DedupPlan, only = 0): Uint32Array {
     if (kept[row] === 1) return Number.NEGATIVE_INFINITY;
     return exact === null ? distances[row] : -exact[row];
   };
-  const sizes = new Map<number, number>();
-  const doubts = new Map<number, number>();
+  // By group; a Map holds 2^24 groups at most.
+  const sizes = new Uint32Array(count);
+  const doubts = new Float64Array(count).fill(Number.NEGATIVE_INFINITY);
   for (let row = 0; row < count; row++) {
     const group = groups[row];
-    sizes.set(group, (sizes.get(group) ?? 0) + 1);
-    const doubt = doubtOf(row);
-    if (doubt > (doubts.get(group) ?? Number.NEGATIVE_INFINITY)) doubts.set(group, doubt);
+    sizes[group]++;
+    doubts[group] = Math.max(doubts[group], doubtOf(row));
   }
-  const doubtOfGroup = (row: number) => doubts.get(groups[row]) ?? Number.NEGATIVE_INFINITY;
+  const doubtOfGroup = (row: number) => doubts[groups[row]];
   const order = (a: number, b: number) => Number(a > b) - Number(a < b);
-  const isShown = (row: number) => kept[row] === 0 || (sizes.get(groups[row]) as number) > 1;
+  const isShown = (row: number) => kept[row] === 0 || sizes[groups[row]] > 1;
   const rows = ascending(count).filter(isShown);
   if (rows.length === 0) return Uint32Array.from(count > 0 ? [only] : []);
   return rows.sort(

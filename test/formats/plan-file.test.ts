@@ -196,6 +196,18 @@ describe('a plan as text', async () => {
     expect({ ...read, listed: 0, checks: 0 }).toEqual({ ...plan, listed: 0, checks: 0 });
   });
 
+  it('finds the groups of more rows than a Map holds', { tags: 'thorough' }, async () => {
+    const count = 2 ** 24 + 2;
+    const groups = Uint32Array.from({ length: count }, (_, row) => row);
+    const kept = new Uint8Array(count).fill(1);
+    groups[count - 1] = kept[count - 1] = 0;
+    const distances = new Uint16Array(count);
+    const many = { ...plan, count, groups, kept, duplicateOf: groups, distances };
+    await writePlan(path('many.jsonl'), { ...many, checks: groups }, { rows: 'groups' });
+    const lines = readFileSync(path('many.jsonl'), 'utf8').trimEnd().split('\n');
+    expect(lines.map((line) => JSON.parse(line).row)).toEqual([0, count - 1]);
+  });
+
   it.each([
     [
       'csv',
