@@ -10,7 +10,7 @@
 // Blocks are read whole: space for them must exist up to a multiple of 16 rows.
 
 import { END, HIT, NEXT, take } from './hits.assembly';
-import { highs, lows } from './weighted.assembly';
+import { highs, lows, nibbleMask } from './weighted.assembly';
 
 const ONE: i32 = 2048;
 const BLOCK: u32 = 16;
@@ -37,28 +37,22 @@ const BEFORE: usize = 20;
 const STATE: usize = 24;
 const TABLES: usize = 32;
 
+/** What a byte of each of 16 rows adds to their sums; `mask` is that of `nibbleMask`. */
 @inline
-function lowNibbles(bytes: v128, table: v128): v128 {
-  return i8x16.swizzle(table, v128.and(bytes, i8x16.splat(15)));
-}
-
-@inline
-function highNibbles(bytes: v128, table: v128): v128 {
-  return i8x16.swizzle(table, v128.and(i16x8.shr_u(bytes, 4), i8x16.splat(15)));
-}
-
-/** What a byte of each of 16 rows adds to their sums. */
-@inline
-function addOf(block: usize, low: v128, high: v128): v128 {
+function addOf(block: usize, low: v128, high: v128, mask: v128): v128 {
   const bytes = v128.load(block);
-  return i8x16.add(lowNibbles(bytes, low), highNibbles(bytes, high));
+  return i8x16.add(
+    i8x16.swizzle(low, v128.and(bytes, mask)),
+    i8x16.swizzle(high, v128.and(i16x8.shr_u(bytes, 4), mask)),
+  );
 }
 
 /**
  * Sums of the 16 rows of a block of `bytes` bytes as 16-bit integers, to `sums`. Entries are at
  * most 31, so four bytes add at most 248. The loop holds so little that no register is spilled.
  */
-export function sumBlock(block: usize, bytes: usize, tables: usize, sums: usize): void {
+function sumBlock(block: usize, bytes: usize, tables: usize, sums: usize): void {
+  const mask = nibbleMask(bytes);
   let first = i16x8.splat(0);
   let last = i16x8.splat(0);
   const end = block + bytes * BLOCK;
@@ -66,7 +60,7 @@ export function sumBlock(block: usize, bytes: usize, tables: usize, sums: usize)
     let some = i8x16.splat(0);
     const part = min(block + PART, end);
     do {
-      some = i8x16.add(some, addOf(block, v128.load(tables), v128.load(tables, 16)));
+      some = i8x16.add(some, addOf(block, v128.load(tables), v128.load(tables, 16), mask));
       block += 16;
       tables += 32;
     } while (block < part);
@@ -78,9 +72,10 @@ export function sumBlock(block: usize, bytes: usize, tables: usize, sums: usize)
 }
 
 /** The same for two blocks `stride` bytes apart; the tables are loaded once for both. */
-export function sumTwoBlocks(
+function sumTwoBlocks(
   block: usize, stride: usize, bytes: usize, tables: usize, sums: usize,
 ): void {
+  const mask = nibbleMask(bytes);
   let first = i16x8.splat(0);
   let second = i16x8.splat(0);
   let third = i16x8.splat(0);
@@ -93,8 +88,8 @@ export function sumTwoBlocks(
     do {
       const low = v128.load(tables);
       const high = v128.load(tables, 16);
-      a = i8x16.add(a, addOf(block, low, high));
-      b = i8x16.add(b, addOf(block + stride, low, high));
+      a = i8x16.add(a, addOf(block, low, high, mask));
+      b = i8x16.add(b, addOf(block + stride, low, high, mask));
       block += 16;
       tables += 32;
     } while (block < part);
