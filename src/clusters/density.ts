@@ -102,7 +102,7 @@ async function cutByMass(
 ): Promise<Uint32Array> {
   const { bits, edges, weights, cores } = graph;
   const { count } = graph.nodes;
-  const order = await edges.inOrder(bits, (edge) => edges.heightOf(edge, cores), work);
+  const order = await edges.inOrder(bits, work);
   const tree = new Tree(graph, minimum);
   // By height the nodes of several rows: these join at the core distance, as if by an edge.
   const heavy = Array.from({ length: bits + 1 }, (): number[] => []);
@@ -111,7 +111,7 @@ async function cutByMass(
   }
   for (let height = 0, i = 0; height <= bits; height++) {
     const from = i;
-    while (i < order.length && edges.heightOf(order[i], cores) === height) i++;
+    while (i < order.length && edges.at(order[i])[2] === height) i++;
     const joined = order.subarray(from, i);
     if (joined.length + heavy[height].length > 0) tree.join(edges, joined, heavy[height], height);
     await work.step();
@@ -284,7 +284,7 @@ interface DensityGraph {
   readonly weights: Uint32Array;
   /** Core distance of each node in bits; above `bits` where it has none. */
   readonly cores: Uint32Array;
-  /** Each pair once, in no order. */
+  /** Each pair that joins at some distance, once, in no order. */
   readonly edges: Edges;
 }
 
@@ -316,7 +316,6 @@ export async function densityGraph(
   const weights = new Uint32Array(count).map((_, node) =>
     starts === null ? 1 : starts[node + 1] - starts[node],
   );
-  const edges = new Edges();
   const near = { maxDistance: reach, range: () => [0, count] as const };
   const lists = new CodeLists(count, Math.min(count - 1, Math.max(minSamples, MIN_LISTED)));
   const take = (hits: Uint32Array, found: number) => {
@@ -326,8 +325,9 @@ export async function densityGraph(
     }
   };
   await join(nodes, near, take, work);
-  await lists.addTo(edges, work);
-  const cores = await coresOf(codes.bits, weights, edges, minSamples, work);
+  const cores = await lists.cores(weights, minSamples, codes.bits + 1, work);
+  const edges = new Edges();
+  await lists.addTo(edges, cores, codes.bits, work);
   return { bits: codes.bits, nodes, weights, cores, edges };
 }
 
@@ -351,33 +351,6 @@ async function reachOfLists(codes: Codes, minSamples: number, work: LongWork): P
     .sort((a, b) => a - b);
   const share = size === present.length ? 1 : WITHIN_REACH;
   return cores[Math.ceil(share * cores.length) - 1] ?? 0;
-}
-
-/**
- * The core distance of each node. In order of distance, the edge with which a node has reached rows
- * enough is as long as its core distance.
- */
-async function coresOf(
-  bits: number,
-  weights: Uint32Array,
-  edges: Edges,
-  minSamples: number,
-  work: LongWork,
-): Promise<Uint32Array> {
-  const reached = weights.map((rows) => rows - 1);
-  const cores = reached.map((rows) => (rows >= minSamples ? 0 : bits + 1));
-  const reach = (node: number, rows: number, distance: number) => {
-    reached[node] += rows;
-    if (reached[node] >= minSamples) cores[node] = Math.min(cores[node], distance);
-  };
-  const order = await edges.inOrder(bits, (edge) => edges.at(edge)[2], work);
-  for (let i = 0; i < order.length; i++) {
-    const [a, b, distance] = edges.at(order[i]);
-    reach(a, weights[b], distance);
-    reach(b, weights[a], distance);
-    if (i % STEP_EDGES === STEP_EDGES - 1) await work.step();
-  }
-  return cores;
 }
 
 /** For each node its nearest others, sorted by insertion: by distance, then number. */
@@ -410,65 +383,83 @@ class CodeLists {
     this.#limits[list] = Math.min(0xffff, weightOf(keys[last]));
   }
 
-  /** Adds an edge for each pair of which one lists the other. */
-  async addTo(edges: Edges, work: LongWork): Promise<void> {
+  /**
+   * The core distance of each node: where its own rows and those of its list become `minSamples`
+   * others; `none` where they never do. A list is as long as that, or has all nodes in reach.
+   */
+  async cores(
+    weights: Uint32Array,
+    minSamples: number,
+    none: number,
+    work: LongWork,
+  ): Promise<Uint32Array> {
+    const cores = new Uint32Array(this.#count);
+    for (let node = 0; node < this.#count; node++) {
+      const [from, end] = [node * this.#length, (node + 1) * this.#length];
+      let left = minSamples + 1 - weights[node];
+      for (let at = from; left > 0; at++) {
+        const key = at < end ? this.#keys[at] : Number.POSITIVE_INFINITY;
+        const isListed = key < Number.POSITIVE_INFINITY;
+        cores[node] = isListed ? weightOf(key) : none;
+        left -= isListed ? weights[rowOf(key)] : left;
+      }
+      if (node % STEP_EDGES === STEP_EDGES - 1) await work.step();
+    }
+    return cores;
+  }
+
+  /**
+   * Adds an edge for each pair of which one lists the other, at the largest of their distance and
+   * core distances, where that is at most `highest`.
+   */
+  async addTo(edges: Edges, cores: Uint32Array, highest: number, work: LongWork): Promise<void> {
     const length = this.#length;
     for (let node = 0; node < this.#count; node++) {
       for (const key of this.#keys.subarray(node * length, (node + 1) * length)) {
         if (key === Number.POSITIVE_INFINITY) break;
         const [other, distance] = [rowOf(key), weightOf(key)];
         const isListedThere = keyOf(distance, node) <= this.#keys[(other + 1) * length - 1];
-        if (node < other || !isListedThere) edges.add(node, other, distance);
+        const height = Math.max(distance, cores[node], cores[other]);
+        if (height <= highest && (node < other || !isListedThere)) edges.add(node, other, height);
       }
       if (node % STEP_EDGES === STEP_EDGES - 1) await work.step();
     }
   }
 }
 
-/** Pairs of nodes and their distances, in arrays that grow; an edge is its position there. */
+/** Pairs of nodes and the heights at which they join, in arrays that grow. */
 class Edges {
   #a = new Uint32Array(1);
   #b = new Uint32Array(1);
-  #distances = new Uint16Array(1);
+  #heights = new Uint16Array(1);
   #count = 0;
 
-  /** Both nodes of an edge and their distance. */
-  at(edge: number): readonly [a: number, b: number, distance: number] {
-    return [this.#a[edge], this.#b[edge], this.#distances[edge]];
+  /** Both nodes of an edge, and its height. */
+  at(edge: number): readonly [a: number, b: number, height: number] {
+    return [this.#a[edge], this.#b[edge], this.#heights[edge]];
   }
 
-  /** The height of an edge: the largest of its distance and the core distances of its nodes. */
-  heightOf(edge: number, cores: Uint32Array): number {
-    return Math.max(this.#distances[edge], cores[this.#a[edge]], cores[this.#b[edge]]);
-  }
-
-  add(a: number, b: number, distance: number): void {
+  add(a: number, b: number, height: number): void {
     if (this.#count === this.#a.length) {
       this.#a = grown(this.#a);
       this.#b = grown(this.#b);
-      this.#distances = grown(this.#distances);
+      this.#heights = grown(this.#heights);
     }
     this.#a[this.#count] = a;
     this.#b[this.#count] = b;
-    this.#distances[this.#count++] = distance;
+    this.#heights[this.#count++] = height;
   }
 
-  /** The edges of height 0 to `most`, by height, then as they were added: a counting sort. */
-  async inOrder(
-    most: number,
-    heightOf: (edge: number) => number,
-    work: LongWork,
-  ): Promise<Uint32Array> {
-    const starts = new Uint32Array(most + 1);
+  /** The edges by height, which is at most `highest`, then as they were added: a counting sort. */
+  async inOrder(highest: number, work: LongWork): Promise<Uint32Array> {
+    const starts = new Uint32Array(highest + 1);
     for (let edge = 0; edge < this.#count; edge++) {
-      const height = heightOf(edge);
-      if (height <= most) starts[height]++;
+      starts[this.#heights[edge]]++;
       if (edge % STEP_EDGES === STEP_EDGES - 1) await work.step();
     }
     const order = new Uint32Array(toStarts(starts));
     for (let edge = 0; edge < this.#count; edge++) {
-      const height = heightOf(edge);
-      if (height <= most) order[starts[height]++] = edge;
+      order[starts[this.#heights[edge]]++] = edge;
       if (edge % STEP_EDGES === STEP_EDGES - 1) await work.step();
     }
     return order;
