@@ -5,13 +5,14 @@
  * text.
  */
 
-import { ascending, grown, toStarts } from '../../base/arrays';
+import { ascending, toStarts } from '../../base/arrays';
+import { HashCounts } from '../../base/hash-tables';
 import { type LongCall, LongWork } from '../../base/long-work';
 import { mixed } from '../../base/random';
 import { Highest } from '../../base/top-k';
-import { logOf } from '../../text/text-hasher';
-import { words } from '../../text/tokens';
-import type { DenseMatrix } from '../../vectors/vectors';
+import { halvesOf } from '../../index/vectors/sparse-vectors';
+import { logOf, TextHasher } from '../../text/text-hasher';
+import type { DenseMatrix, SparseMatrix } from '../../vectors/vectors';
 import type { MapPoints } from '../layout/map-rows';
 
 /** Texts that are read between two reports of progress. */
@@ -30,33 +31,31 @@ interface Texts {
   read(first: number, end: number): string[];
 }
 
-/** Entries of a text: words by number, and their weights. */
+/** Words by number, and their weights: of a text, or of some texts. */
 interface Entries {
   readonly words: Uint32Array;
-  readonly weights: Float32Array;
+  readonly weights: Float64Array | Float32Array;
 }
 
 /** Texts by their words; one without words is found by no query. */
 export class WordSearch {
-  /** The number of each word, and in how many texts it is. */
-  readonly #numbers = new Map<string, number>();
+  /** Its vectors have the words of texts, weighed by how often a text has them. */
+  readonly #hasher = new TextHasher({ counting: 'log' });
+  /** By the hash of a word its number, from 1 on; by number less 1, in how many texts it is. */
+  readonly #numbers = new HashCounts();
   readonly #frequencies: number[] = [];
-  /** The entries of all texts; those of text i end at `#ends[i]`. Weights have length 1 a text. */
-  readonly #ends: Uint32Array;
-  #words = new Uint32Array(2 ** 16);
-  #weights = new Float32Array(2 ** 16);
+  /** The entries of blocks of BLOCK_TEXTS; those of its text i begin at `offsets[i]`. */
+  readonly #blocks: (Entries & { readonly offsets: ArrayLike<number> })[] = [];
   #lists: InvertedLists | null = null;
 
-  private constructor(private readonly count: number) {
-    this.#ends = new Uint32Array(count);
-  }
+  private constructor(private readonly count: number) {}
 
   static async of({ count, read }: Texts, call: LongCall): Promise<WordSearch> {
     const search = new WordSearch(count);
     const work = new LongWork(call);
     for (let first = 0; first < count; first += BLOCK_TEXTS) {
       const end = Math.min(count, first + BLOCK_TEXTS);
-      for (const [i, text] of read(first, end).entries()) search.#add(first + i, text);
+      search.#add(search.#hasher.vectorsOf(read(first, end)));
       await work.step(end, count);
     }
     for (let text = 0; text < count; text++) search.#weigh(search.#entriesOf(text));
@@ -64,37 +63,38 @@ export class WordSearch {
     return search;
   }
 
-  /** Adds the words of the next text, weighed by how often it has them. */
-  #add(text: number, value: string): void {
-    const counts = countsOf(value);
-    const from = text === 0 ? 0 : this.#ends[text - 1];
-    const to = from + counts.size;
-    this.#ends[text] = to;
-    if (to > this.#words.length) {
-      const length = Math.max(to, 2 * this.#words.length);
-      this.#words = grown(this.#words, length);
-      this.#weights = grown(this.#weights, length);
+  /** Adds the next texts, and numbers their new words. */
+  #add({ offsets, indices, values }: SparseMatrix): void {
+    const halves = halvesOf(indices as BigUint64Array);
+    for (let at = 0; at < halves.length; at += 2) {
+      const [low, high] = [halves[at], halves[at + 1]];
+      if (this.#numbers.countOf(low, high) > 0) continue;
+      this.#numbers.add(low, high, this.#numbers.size + 1);
+      this.#frequencies.push(0);
     }
-    let at = from;
-    for (const [word, count] of counts) {
-      const number = this.#numbers.get(word) ?? this.#numbers.size;
-      if (number === this.#numbers.size) this.#numbers.set(word, number);
-      this.#frequencies[number] = (this.#frequencies[number] ?? 0) + 1;
-      this.#words[at] = number;
-      this.#weights[at++] = 1 + logOf(count);
-    }
+    const words = this.#numbersOf(halves);
+    for (const word of words) this.#frequencies[word]++;
+    this.#blocks.push({ offsets, words, weights: Float32Array.from(values) });
+  }
+
+  /** The numbers of words from 0 on, by the halves of their hashes; 2^32 - 1 for unknown ones. */
+  #numbersOf(halves: Uint32Array): Uint32Array {
+    return new Uint32Array(halves.length / 2).map(
+      (_, i) => this.#numbers.countOf(halves[2 * i], halves[2 * i + 1]) - 1,
+    );
   }
 
   #entriesOf(text: number): Entries {
-    const [from, to] = [text === 0 ? 0 : this.#ends[text - 1], this.#ends[text]];
-    return { words: this.#words.subarray(from, to), weights: this.#weights.subarray(from, to) };
+    const { offsets, words, weights } = this.#blocks[Math.floor(text / BLOCK_TEXTS)];
+    const [from, to] = [offsets[text % BLOCK_TEXTS], offsets[(text % BLOCK_TEXTS) + 1]];
+    return { words: words.subarray(from, to), weights: weights.subarray(from, to) };
   }
 
   /**
    * Multiplies the weights of a text by how rare its words are, and scales them to length 1, in
    * place.
    */
-  #weigh({ words, weights }: { words: ArrayLike<number>; weights: Float32Array | Float64Array }) {
+  #weigh({ words, weights }: Entries): void {
     let square = 0;
     for (let i = 0; i < weights.length; i++) {
       weights[i] *= 1 + logOf((1 + this.count) / (1 + (this.#frequencies[words[i]] ?? 0)));
@@ -108,17 +108,13 @@ export class WordSearch {
    * cosines the first text. Leaves out texts that share no word with it.
    */
   nearest(text: string, k: number, isAllowed: (text: number) => boolean) {
-    const counts = countsOf(text);
-    if (counts.size === 0) throw new RangeError('the query has no words that count');
+    const { indices, values } = this.#hasher.vectorsOf([text]);
+    if (indices.length === 0) throw new RangeError('the query has no words that count');
     // A word that no text has makes all cosines smaller.
-    const words = Array.from(counts.keys(), (word) => this.#numbers.get(word) ?? -1);
-    const weights = Float64Array.from(counts.values(), (count) => 1 + logOf(count));
-    this.#weigh({ words, weights });
-    const { rows, scores } = (this.#lists as InvertedLists).nearest(
-      { words, weights },
-      k,
-      isAllowed,
-    );
+    const words = this.#numbersOf(halvesOf(indices as BigUint64Array));
+    const query = { words, weights: values as Float64Array };
+    this.#weigh(query);
+    const { rows, scores } = (this.#lists as InvertedLists).nearest(query, k, isAllowed);
     return { texts: rows, cosines: scores.map((cosine) => Math.min(1, cosine)) };
   }
 
@@ -172,12 +168,6 @@ export class WordSearch {
   }
 }
 
-function countsOf(text: string): Map<string, number> {
-  const counts = new Map<string, number>();
-  for (const word of words(text)) counts.set(word, (counts.get(word) ?? 0) + 1);
-  return counts;
-}
-
 /** By word the rows that have it, and its weight in each. */
 class InvertedLists {
   /** The entries of word w end at `#ends[w]`, those of word 0 begin at 0. */
@@ -217,11 +207,7 @@ class InvertedLists {
   }
 
   /** The k rows of the highest positive inner products with a query, of equal ones the first. */
-  nearest(
-    query: { readonly words: ArrayLike<number>; readonly weights: ArrayLike<number> },
-    k: number,
-    isAllowed: (row: number) => boolean,
-  ) {
+  nearest(query: Entries, k: number, isAllowed: (row: number) => boolean) {
     const sums = this.#sums.fill(0);
     for (let i = 0; i < query.words.length; i++) {
       const word = query.words[i];
