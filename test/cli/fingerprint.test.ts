@@ -1,5 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { Field, Float64, List, Table, tableToIPC, Vector, vectorFromArray } from 'apache-arrow';
 import { describe, expect, it } from 'vitest';
 
 import { frequenciesToArrow, SimHasher, TextHasher } from '../../src/node';
@@ -248,6 +249,23 @@ describe('the input of fingerprint', () => {
     expect(skipped.code).toBe(0);
     expect(rowsOf(skipped.stdout)).toHaveLength(2);
     expect(skipped.stderr).toMatch(/stdin: skipped 1 line: line 2/);
+  });
+
+  it('learns the width from the first vector, before which batches have nulls alone', async () => {
+    const path = join(await ownFolder(), 'rows.arrows');
+    const kind = new List(new Field('item', new Float64()));
+    const batches = [[null, null], [null, [1, 2]], [[3, 4]]].map((rows) =>
+      vectorFromArray(rows, kind),
+    );
+    const vector = new Vector(batches.flatMap(({ data }) => data));
+    await writeFile(path, tableToIPC(new Table({ vector }), 'stream'));
+    for (const onError of ['stop', 'null']) {
+      const { stdout } = await run(['fingerprint', path, '--on-error', onError]);
+      const isNull = rowsOf<{ code: string | null }>(stdout).map(({ code }) => code === null);
+      expect(isNull).toEqual([true, true, true, false, false]);
+    }
+    const { code } = await run(['index', path, '-o', join(await ownFolder(), 'rows.hs')]);
+    expect(code).toBe(0);
   });
 
   it('names the row of a vector of another width, or that is not finite', async () => {

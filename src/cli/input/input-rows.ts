@@ -313,8 +313,28 @@ export class InputRows {
   }
 
   /** The rows in batches; shows progress, and throws the signal's reason at Ctrl-C. */
-  [Symbol.asyncIterator](): AsyncIterableIterator<RowBatch> {
-    return batchesOf(this.call, this.reader);
+  async *[Symbol.asyncIterator](): AsyncIterableIterator<RowBatch> {
+    let waiting: RowBatch[] = [];
+    for await (const batch of batchesOf(this.call, this.reader)) {
+      waiting.push(batch);
+      if (!this.#isWidthKnown(batch)) continue;
+      yield* waiting;
+      waiting = [];
+    }
+    yield* waiting;
+  }
+
+  /** Nulls have no width: batches of them wait for the first dense vector, which decides it. */
+  #isWidthKnown(batch: RowBatch): boolean {
+    const { kind, columns } = this.choice;
+    if (kind !== 'vector') return true;
+    for (let row = 0; this.#dimensions === undefined && row < batch.count; row++) {
+      try {
+        const { dimensions, validity } = batch.slice(row, row + 1).vectors(columns[0]);
+        if (validity === undefined) this.#dimensions = dimensions;
+      } catch {} // the verb's own reading says what is wrong with it
+    }
+    return this.#dimensions !== undefined;
   }
 
   /** The ids of a batch; null where rows go by their numbers. */
