@@ -67,7 +67,7 @@ const SMOKE = [
   ...['*doctor*', '*fingerprints_equal*', '*pairs_are*', '*new_rows_are*', '*plans_equal*'],
   ...['*like_those_of_minhash*', '*recall_is_one_folder*'],
   // Here Spark makes codes by way of pandas.
-  ...(isOldest ? ['*exact_similarities*', '*frequencies*'] : []),
+  ...(isOldest ? ['*exact_similarities*', '*frequencies*', '*first_value*'] : []),
 ];
 
 /** Types and style of the package and its tests. */

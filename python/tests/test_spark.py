@@ -300,6 +300,14 @@ class OnSpark(unittest.TestCase):
                 found = [(row["id"], row[name] and row[name].hex()) for row in made]
                 self.assertEqual(digest(found), digest(expected[name]), (name, partitions))
 
+    def test_rows_before_the_first_value_have_null_codes(self):
+        # Of more than one batch.
+        rows = [(i, [1.0, 2.0] if i in (70, 130) else None) for i in range(200)]
+        made = spark.createDataFrame(rows, "id long, v array<double>").coalesce(1).select("id", fingerprint("v").alias("code"))
+        self.assertEqual([row["id"] for row in made.collect() if row["code"] is not None], [70, 130])
+        made = spark.createDataFrame(rows[:60], "id long, v array<double>").select(fingerprint("v").alias("code"))
+        self.assertEqual([row["code"] for row in made.collect()], [None] * 60)
+
     def test_codes_by_a_table_of_frequencies(self):
         table = pa.table({"id": range(300), "t": texts(300)})
         made = on_one_machine(table, "fingerprint", "--text", "t", "--tf-idf", "--bits", "100")

@@ -77,7 +77,13 @@ def _column(codes: Callable[[Batches], Iterator[pa.Array]], count: int) -> Any:
     from pyspark.sql.pandas.functions import pandas_udf
 
     def of_pandas(series: Any) -> Any:
-        return (one.to_pandas() for one in codes(_typed(_batch(_of_pandas(one)) for one in series)))
+        batches = (_batch(_of_pandas(one)) for one in series)
+        for first in batches:
+            if pa.null() not in first.schema.types:
+                typed = (_cast(one, first.schema) for one in itertools.chain([first], batches))
+                yield from (one.to_pandas() for one in codes(typed))
+            else:  # series of nulls have no type
+                yield pa.nulls(len(first), pa.binary()).to_pandas()
 
     kind = pd.Series if count == 1 else tuple[pd.Series, ...]
     of_pandas.__annotations__ = {"series": Iterator[kind], "return": Iterator[pd.Series]}  # type: ignore[valid-type]
@@ -96,19 +102,9 @@ def _of_pandas(series: Any) -> Any:
     return pa.array([None if one is None else list(one.items()) for one in series], kind)
 
 
-def _typed(batches: Batches) -> Batches:
-    """Batches of one schema: that of the first one that has values in all columns, since series of
-    nulls have no type."""
-    held: list[pa.RecordBatch] = []
-    for batch in batches:
-        held.append(batch)
-        if not any(pa.types.is_null(kind) for kind in batch.schema.types):
-            break
-    for batch in itertools.chain(held, batches):
-        last = held[-1].schema
-        kinds = [pa.string() if pa.types.is_null(kind) else kind for kind in last.types]
-        columns = [one.cast(kind) for one, kind in zip(batch.columns, kinds, strict=True)]
-        yield pa.RecordBatch.from_arrays(columns, last.names)
+def _cast(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    columns = [one.cast(kind) for one, kind in zip(batch.columns, schema.types, strict=True)]
+    return pa.RecordBatch.from_arrays(columns, schema.names)
 
 
 def _batch(arrays: Any) -> pa.RecordBatch:
