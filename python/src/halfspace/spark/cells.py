@@ -37,7 +37,7 @@ from .rows import (
     unpacked,
 )
 from .stages import Checkpoint
-from .survey import survey_and_pack
+from .survey import survey
 
 log = logging.getLogger(__name__)
 
@@ -65,7 +65,7 @@ class Coded:
         """The rows of a frame that can have near ones: codes are bytes of one width, or a long. Checks
         ids, which the caller names `name`. The frame is computed once, and kept."""
         schema = frame.schema
-        found, rows = survey_and_pack(frame, stages, "packed codes", name)
+        found, rows = survey(frame, name, stages, "packed codes")
         narrowest, widest = found.widths
         if found.rows > 0 and widest != narrowest:
             raise ValueError(f"expected codes of one width, got {narrowest} and {widest} bytes")
@@ -77,7 +77,7 @@ class Coded:
         firsts = every.groupBy(*same).agg(F.min("id").alias("first"))
         members = stages.keep(every.join(firsts, same).select("first", "id"), "equal codes")
         first = firsts.select(F.col("first").alias("id"), *same)
-        distinct, rows = survey_and_pack(first, stages, "distinct codes")
+        distinct, rows = survey(first, None, stages, "distinct codes")
         return Coded(rows, schema, members, distinct.rows, bits)
 
     def kind(self, column: str) -> str:

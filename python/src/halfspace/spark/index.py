@@ -68,7 +68,7 @@ def build_index(
     if storage.in_task(lambda: _newest(storage)):
         raise FileExistsError(f"{path} holds an index")
     chosen = rows.select(F.col(id).alias("id"), F.col(vector).alias("source"))
-    total = survey(chosen.select("id"), id).rows
+    total = survey(chosen.select("id"), id)[0].rows
     if total == 0:
         raise ValueError("there are no rows to index")
     words = ["index", "-", "-q", "--id", "id", "--vector", "source", *options(**hashing)]

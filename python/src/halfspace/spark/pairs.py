@@ -48,13 +48,12 @@ class Source:
         self.hashing = {**usual, **hashing}
         self.id, self.within, self.bits, self.max_distance = id, within, bits, max_distance
 
-    def codes(self) -> Column:
-        made = F.col(self.column)
-        return made if self.kind == "code" else fingerprint(made, bits=self.bits, **self.hashing)
-
     def rows(self, frame: DataFrame, **more: Column) -> DataFrame:
         """The columns id, code, within, and those of `more`."""
-        columns = [F.col(self.id).alias("id"), self.codes().alias("code")]
+        code = F.col(self.column)
+        if self.kind != "code":
+            code = fingerprint(code, bits=self.bits, **self.hashing)
+        columns = [F.col(self.id).alias("id"), code.alias("code")]
         columns += [F.col(self.within).cast("string").alias("within")] if self.within is not None else []
         return frame.select(*columns, *(column.alias(name) for name, column in more.items()))
 

@@ -38,23 +38,19 @@ class Survey:
     widths: tuple[int, int] = (0, 0)
 
 
-def survey(rows: DataFrame, name: str) -> Survey:
+def survey(
+    rows: DataFrame, name: str | None, stages: Checkpoint | None = None, stage: str = ""
+) -> tuple[Survey, DataFrame]:
     """Looks at a column of ids, which the caller names `name`, in one job. Fails for those that the
     command does not carry, that are null, or that are there twice: where ids do not ascend, their
-    hashes are counted, and the ids whose hashes are equal."""
-    check_kind(rows, name)
-    return _summary(rows, rows.mapInArrow(_look(is_packed=False), LOOKED_AT), name)
-
-
-def survey_and_pack(
-    rows: DataFrame, stages: Checkpoint, stage: str, name: str | None = None
-) -> tuple[Survey, DataFrame]:
-    """The same of a column of codes too, and those rows that have values in all columns packed into few
-    `rows`, which are kept: the frame itself is not computed again. Without `name` ids are not checked."""
+    hashes are counted, and the ids whose hashes are equal. Without `name` ids are not checked.
+    With `stages` it looks at a column of codes too, and keeps those rows that have values in all columns
+    packed into few `rows`: the frame itself is not computed again."""
     check_kind(rows, name or "id")
-    kept = stages.keep(rows.mapInArrow(_look(is_packed=True), LOOKED_AT), stage)
-    found = _summary(rows, kept, name)
-    return found, kept.where("rows is not null").select("rows")
+    looked_at = rows.mapInArrow(_look(is_packed=stages is not None), LOOKED_AT)
+    if stages is not None:
+        looked_at = stages.keep(looked_at, stage)
+    return _summary(rows, looked_at, name), looked_at.where("rows is not null").select("rows")
 
 
 def _summary(rows: DataFrame, looked_at: DataFrame, name: str | None) -> Survey:
