@@ -287,15 +287,16 @@ function highOf(rows: IntegerRows, vectors: Int16Array, least: Int32Array): Uint
 }
 
 /**
- * Rows, and their products with each other as bytes: of rows that are the own ones of vectors, made
- * when they are first needed. Up to a byte for each two rows, 64 MiB of the 8,192 centroids that an
- * index has at most.
+ * Rows, and their products with each other as bytes: of rows that are the own ones of vectors with
+ * those of the groups of these vectors, made when they are first needed. Up to a byte for each two
+ * rows, 64 MiB of the 8,192 centroids that an index has at most.
  */
 export class PairedRows {
   readonly #rows: IntegerRows;
   readonly #count: number;
   readonly #pairs: Int8Array;
-  readonly #isMade: Uint8Array;
+  /** By row and group; null before the first vectors. */
+  #isMade: Uint8Array | null = null;
 
   constructor({ values, width }: IntegerRows) {
     const count = values.length / width;
@@ -306,7 +307,6 @@ export class PairedRows {
     this.#rows = { values: own, width };
     this.#count = count;
     this.#pairs = new Int8Array(buffer, byteOffset + rowBytes, count * count);
-    this.#isMade = new Uint8Array(count);
   }
 
   /**
@@ -326,7 +326,7 @@ export class PairedRows {
     lists: GroupLists | null,
   ): Uint32Array {
     const { width } = this.#rows;
-    for (const row of own) if (this.#isMade[row] === 0) this.#pair(row);
+    this.#pairAll(own, lists);
     const staged = new Staged(this.#rows, vectors, lists);
     const { kernels, vectorsAt, work } = staged;
     const ownAt = staged.add(own);
@@ -341,16 +341,39 @@ export class PairedRows {
     return staged.numbers(best, own.length);
   }
 
-  #pair(row: number): void {
+  /** Makes the products of the own rows of vectors with the rows of the vectors' groups. */
+  #pairAll(own: Uint32Array, lists: GroupLists | null): void {
+    const groups = lists?.ends.length ?? 1;
+    this.#isMade ??= new Uint8Array(groups * this.#count);
+    const isMade = this.#isMade;
+    const pairOnce = (row: number, group: number, first: number, end: number) => {
+      if (isMade[row * groups + group] === 1) return;
+      isMade[row * groups + group] = 1;
+      this.#pair(row, first, end);
+    };
+    if (lists === null) {
+      for (const row of own) pairOnce(row, 0, 0, this.#count);
+      return;
+    }
+    const { starts, members, ends } = lists;
+    for (let group = 0, from = 0; group < groups; from = ends[group++]) {
+      for (let i = from; i < ends[group]; i++) {
+        pairOnce(own[members[i]], group, starts[group], starts[group + 1]);
+      }
+    }
+  }
+
+  /** Makes the products of a row with rows `first` to `end - 1`. */
+  #pair(row: number, first: number, end: number): void {
     const { width, values } = this.#rows;
-    const products = new Int32Array(this.#count);
-    const own = values.slice(row * width, (row + 1) * width);
-    productsKernel.productsInto(this.#rows, own, products);
-    const at = row * this.#count;
+    const products = new Int32Array(end - first);
+    const own = values.subarray(row * width, (row + 1) * width);
+    const others = { values: values.subarray(first * width, end * width), width };
+    productsKernel.productsInto(others, own, products);
+    const at = row * this.#count + first;
     for (let i = 0; i < products.length; i++) {
       this.#pairs[at + i] = Math.floor((MAX_BYTE * products[i]) / (UNIT * UNIT) + 0.5);
     }
-    this.#isMade[row] = 1;
   }
 }
 

@@ -247,6 +247,7 @@ export class RowSet {
 
   /** The rows of the set from `first` to `end - 1`, ascending, in a new array. */
   within(first: number, end: number): Uint32Array {
+    if (this.#isEmpty) return new Uint32Array();
     const rows = new Uint32Array(end - first);
     let count = 0;
     for (let row = first; row < end; row++) if (this.has(row)) rows[count++] = row;
