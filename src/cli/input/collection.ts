@@ -6,6 +6,7 @@
 
 import { ascending, concatenated } from '../../base/arrays';
 import { type Measure, measureOf } from '../../codes/measure';
+import { coreOf } from '../../index/simhash-index';
 import { liveRows } from '../../measure/recall';
 import {
   Codes,
@@ -174,29 +175,17 @@ function joinedIds(parts: readonly Ids[]): Ids {
     : parts.flatMap((part) => Array.from<Id, string>(part, String));
 }
 
-/**
- * By row the ids of an index, those of removed rows empty: strings where one is, else integers of
- * the narrowest type that holds all.
- */
+/** By row the ids of an index, in the type that they have there; of removed rows empty ones. */
 export function idsOfIndex(
   index: SimHashIndex,
   rows: Uint32Array,
   count = (rows.at(-1) ?? -1) + 1,
 ): Ids {
-  const all: (Id | undefined)[] = Array(count).fill(undefined);
-  for (const row of rows) all[row] = index.idOf(row);
-  if (all.some((id) => typeof id === 'string')) return all.map((id) => String(id ?? ''));
-  const integers = all.map((id) => BigInt(id ?? 0));
-  if (integers.every((id) => id === BigInt.asUintN(32, id))) {
-    return Uint32Array.from(integers, Number);
-  }
-  return bigIntegers(integers);
-}
-
-/** Integers of 64 bits as a column, signed where that holds all. */
-export function bigIntegers(ids: readonly bigint[]): BigInt64Array | BigUint64Array {
-  const isSigned = ids.every((id) => id === BigInt.asIntN(64, id));
-  return (isSigned ? BigInt64Array : BigUint64Array).from(ids);
+  const { ids } = coreOf(index);
+  const none = ids.kind === 'string' ? '' : ids.kind === 'bigint' ? 0n : 0;
+  const all = Array<Id>(count).fill(none);
+  for (const row of rows) all[row] = index.idOf(row) ?? none;
+  return ids.columnOf(all) ?? ascending(count);
 }
 
 /** Characters of texts that are held whole, in all; of further ones an excerpt is held. */

@@ -26,7 +26,6 @@ import { freeNames } from '../../table/row-batch';
 import { Embedder } from '../../text/embed';
 import { packVectors } from '../../vectors/vectors';
 import type { Call } from '../call';
-import { bigIntegers } from '../input/collection';
 import { openInputRows, type RowVectorsOrCodes, textHasherOf } from '../input/input-rows';
 import { estimatedNearness, LEAST } from '../input/near';
 import { namedColumns } from '../input/open-input';
@@ -276,5 +275,7 @@ async function search(
 /** Ids as a column: texts, 64-bit integers, or float64 of rows and numbers. */
 function columnOfIds(kind: IdKind | null, ids: readonly Id[]): ColumnData {
   if (kind === 'string') return ids as string[];
-  return kind === 'bigint' ? bigIntegers(ids as bigint[]) : Float64Array.from(ids as number[]);
+  if (kind !== 'bigint') return Float64Array.from(ids as number[]);
+  const isSigned = ids.every((id) => id === BigInt.asIntN(64, id as bigint));
+  return (isSigned ? BigInt64Array : BigUint64Array).from(ids as bigint[]);
 }
