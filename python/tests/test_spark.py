@@ -291,7 +291,9 @@ class OnSpark(unittest.TestCase):
             "v": fingerprint("v", bits=100, on_error="null").alias("v"),
             "t": fingerprint("t", bits=100, tokens="shingles:2").alias("t"),
             "m": fingerprint("m", bits=100).alias("m"),
+            "two": fingerprint(F.map_keys("m"), F.map_values("m"), bits=100).alias("two"),
         }
+        expected["two"] = expected["m"]
         for partitions, victim in PARTITIONS.items():
             made = rows.repartition(partitions).select("id", *hashed.values())
             with fault("fingerprint", victim):

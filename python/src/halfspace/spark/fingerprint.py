@@ -57,27 +57,26 @@ def fingerprint(
         for batch in stream(words, itertools.chain([first], batches)):
             yield batch.column("code").cast(pa.binary())
 
-    made: Column = _column(codes, len(columns))(*columns)
+    named = (F.col(one) if isinstance(one, str) else one for one in columns)
+    made: Column = _column(codes)(F.struct(*(one.alias(f"c{i}") for i, one in enumerate(named))))
     return made
 
 
-def _column(codes: Callable[[Batches], Iterator[pa.Array]], count: int) -> Any:
-    """A function of columns whose values are the codes; Spark before 4.1 gives them by way of pandas.
-    Spark tells iterators of one column and of several by the types of the function."""
+def _column(codes: Callable[[Batches], Iterator[pa.Array]]) -> Any:
+    """A function of a struct of columns, whose values are the codes; Spark before 4.1 gives them by way of
+    pandas. Spark tells functions of iterators by their types."""
     if hasattr(F, "arrow_udf"):
 
-        def of_arrow(arrays: Any) -> Any:
-            return codes(_batch(one) for one in arrays)
+        def of_arrow(structs: Iterator[pa.Array]) -> Iterator[pa.Array]:
+            return codes(map(pa.RecordBatch.from_struct_array, structs))
 
-        one = pa.Array if count == 1 else tuple[pa.Array, ...]
-        of_arrow.__annotations__ = {"arrays": Iterator[one], "return": Iterator[pa.Array]}  # type: ignore[valid-type]
         return F.arrow_udf(of_arrow, BinaryType())
 
     import pandas as pd
     from pyspark.sql.pandas.functions import pandas_udf
 
-    def of_pandas(series: Any) -> Any:
-        batches = (_batch(_of_pandas(one)) for one in series)
+    def of_pandas(frames: Any) -> Any:
+        batches = map(_of_pandas, frames)
         for first in batches:
             if pa.null() not in first.schema.types:
                 typed = (_cast(one, first.schema) for one in itertools.chain([first], batches))
@@ -85,15 +84,16 @@ def _column(codes: Callable[[Batches], Iterator[pa.Array]], count: int) -> Any:
             else:  # series of nulls have no type
                 yield pa.nulls(len(first), pa.binary()).to_pandas()
 
-    kind = pd.Series if count == 1 else tuple[pd.Series, ...]
-    of_pandas.__annotations__ = {"series": Iterator[kind], "return": Iterator[pd.Series]}  # type: ignore[valid-type]
+    of_pandas.__annotations__ = {"frames": Iterator[pd.DataFrame], "return": Iterator[pd.Series]}
     return pandas_udf(of_pandas, BinaryType())  # type: ignore[call-overload]
 
 
-def _of_pandas(series: Any) -> Any:
-    """The Arrow array of a series, or those of several; maps come as dictionaries."""
-    if isinstance(series, tuple):
-        return tuple(_of_pandas(one) for one in series)
+def _of_pandas(frame: Any) -> pa.RecordBatch:
+    return pa.RecordBatch.from_arrays([_of_series(frame[name]) for name in frame], [*frame])
+
+
+def _of_series(series: Any) -> pa.Array:
+    """The Arrow array of a series; maps come as dictionaries."""
     maps = [one for one in series if isinstance(one, dict)]
     if not maps:
         return pa.Array.from_pandas(series)
@@ -105,8 +105,3 @@ def _of_pandas(series: Any) -> Any:
 def _cast(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     columns = [one.cast(kind) for one, kind in zip(batch.columns, schema.types, strict=True)]
     return pa.RecordBatch.from_arrays(columns, schema.names)
-
-
-def _batch(arrays: Any) -> pa.RecordBatch:
-    arrays = list(arrays) if isinstance(arrays, tuple) else [arrays]
-    return pa.RecordBatch.from_arrays(arrays, [f"c{i}" for i in range(len(arrays))])
