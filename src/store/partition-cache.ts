@@ -24,6 +24,11 @@ const READ_BYTES = 2 ** 22;
 /** Bytes of a row in memory besides its code: where it is, and its share of ids. */
 const ROW_BYTES = 32;
 
+/** Places of the rows of a block, and their ids. */
+interface HeldBlock extends Range {
+  readonly ids: BlockRows['ids'];
+}
+
 const cellsFor = (rows: number) => Math.ceil(rows / CELL_ROWS);
 
 export class PartitionCache {
@@ -44,8 +49,8 @@ export class PartitionCache {
   readonly #blocks: BlockName[][];
   readonly #cellCounts: Uint32Array;
   readonly #cells: Cells;
-  /** Of partitions in memory by number the ids of each block. */
-  readonly #ids = new Map<number, readonly BlockRows['ids'][]>();
+  /** By number the partitions in memory: of each block where its rows are, and their ids. */
+  readonly #held = new Map<number, readonly HeldBlock[]>();
   readonly #cellBytes: number;
 
   /** `noteRows` is called with each block of codes that is read. */
@@ -79,7 +84,7 @@ export class PartitionCache {
       Math.min(all, Math.floor(most)),
       (p) => this.#cellCounts[p],
       (p, first) => {
-        this.#ids.delete(p);
+        this.#held.delete(p);
         this.#rowOf.fill(NO_ROW, CELL_ROWS * first, CELL_ROWS * (first + this.#cellCounts[p]));
       },
     );
@@ -109,7 +114,7 @@ export class PartitionCache {
   /** Partitions in groups that fit into memory one at a time; those in memory come first. */
   groupsOf({ partitions, products }: Probes): Probes[] {
     const order = [...partitions.keys()];
-    const isHere = (i: number) => this.#ids.has(partitions[i]);
+    const isHere = (i: number) => this.#held.has(partitions[i]);
     const groups: number[][] = [[]];
     let cells = 0;
     for (const i of [...order.filter(isHere), ...order.filter((i) => !isHere(i))]) {
@@ -132,6 +137,12 @@ export class PartitionCache {
     let cells = 0;
     for (const p of partitions) cells += this.#cellCounts[p];
     return cells <= this.#cells.count;
+  }
+
+  /** Whether all of these are in memory. */
+  holds(partitions: Iterable<number>): boolean {
+    for (const p of partitions) if (!this.#held.has(p)) return false;
+    return true;
   }
 
   /** Reads partitions that are not in memory. All stay there until the next call. */
@@ -182,24 +193,15 @@ export class PartitionCache {
 
   /** Copies the rows of a partition to its cells. */
   #put(p: number, blocks: readonly LoadedBlock[]): void {
-    for (const [i, { first }] of this.#placesOf(p).entries()) this.#write(blocks[i], first);
-    this.#ids.set(
-      p,
-      blocks.map(({ rows: { ids } }) => ids?.slice() ?? null),
-    );
-  }
-
-  /** Where the rows of each block of a partition are; none where it has no cells. */
-  #placesOf(p: number): Range[] {
-    const cell = this.#cells.firstOf(p);
-    if (cell === undefined) return [];
-    let next = CELL_ROWS * cell;
-    return this.#blocks[p].map(({ segment, block }) => {
+    let next = CELL_ROWS * (this.#cells.firstOf(p) as number);
+    const held = blocks.map((block): HeldBlock => {
+      const { count, ids } = block.rows;
       const first = next;
-      const count = segment.blocks.rows[block];
       next += CELL_ROWS * cellsFor(count);
-      return { first, end: first + count };
+      this.#write(block, first);
+      return { first, end: first + count, ids: ids?.slice() ?? null };
     });
+    this.#held.set(p, held);
   }
 
   #write(loaded: LoadedBlock, first: number): void {
@@ -223,7 +225,7 @@ export class PartitionCache {
   /** Adds the entries of partitions in memory to the ranges of a call of the kernel. */
   addEntries({ partitions, products }: Probes, to: Ranges): void {
     for (let i = 0; i < partitions.length; i++) {
-      for (const { first, end } of this.#placesOf(partitions[i])) {
+      for (const { first, end } of this.#held.get(partitions[i]) ?? []) {
         if (end > first) to.add(first, end - first, products[i]);
       }
     }
@@ -231,16 +233,14 @@ export class PartitionCache {
 
   /** The places of partitions in memory. */
   placesIn(partitions: Uint32Array): Range[] {
-    return Array.from(partitions).flatMap((p) => this.#placesOf(p));
+    return Array.from(partitions).flatMap((p) => this.#held.get(p) ?? []);
   }
 
   /** The id of a row in a partition that is in memory; undefined where it is not. */
   idIn(p: number, row: number): string | number | bigint | undefined {
-    const ids = this.#ids.get(p);
-    if (ids === undefined) return undefined;
-    for (const [i, { first, end }] of this.#placesOf(p).entries()) {
+    for (const { first, end, ids } of this.#held.get(p) ?? []) {
       const place = this.#rowOf.subarray(first, end).indexOf(row);
-      if (place >= 0) return ids[i]?.at(place) ?? row;
+      if (place >= 0) return ids?.at(place) ?? row;
     }
     return undefined;
   }

@@ -250,6 +250,8 @@ function answeredBy({ parts, manifest }: Content, rows: StoredRows): AnsweredInd
 interface Loads {
   load(wants: readonly Want[], signal: AbortSignal | undefined): Promise<void>;
   fits(wants: readonly Want[]): boolean;
+  /** True where all is at hand, so that a load leaves what lies there. */
+  holds(wants: readonly Want[]): boolean;
 }
 
 /** An unfinished search. */
@@ -268,6 +270,8 @@ export class SearchQueue {
   readonly #loads: Loads;
   readonly #waiting = new Set<Waiting>();
   #isAtWork = false;
+  /** The search that made the last step: its state, and what it found, may lie in memories. */
+  #last: Stepped | null = null;
 
   constructor(loads: Loads) {
     this.#loads = loads;
@@ -308,14 +312,21 @@ export class SearchQueue {
   /** Runs the steps that need nothing loaded; returns false when the search has ended. */
   #advance(one: Waiting): boolean {
     try {
-      while (!one.search.isDone && one.search.want === null) one.search.step();
+      while (!one.search.isDone && one.search.want === null) this.#step(one.search);
       if (one.search.isDone) one.resolve();
-      else one.search.suspend();
       return !one.search.isDone;
     } catch (error) {
       one.reject(error);
       return false;
     }
+  }
+
+  /** Lets a search make a step, once another one has taken its state out of the memories. */
+  #step(search: Stepped): void {
+    if (this.#last !== search) this.#last?.suspend();
+    this.#last = search;
+    search.step();
+    if (search.isDone) this.#last = null;
   }
 
   /** Loads what the first search wants, with what others want of the same kind that fits too. */
@@ -329,6 +340,7 @@ export class SearchQueue {
       some.push(one);
       wants.push(want);
     }
+    if (!this.#loads.holds(wants)) this.#last?.suspend();
     const failed = await this.#load(some, wants);
     if (failed !== null && some.length > 1) {
       // Load for each search alone, so that none fails because of another.
@@ -342,28 +354,22 @@ export class SearchQueue {
         continue;
       }
       try {
-        one.search.step();
-        one.search.suspend();
+        this.#step(one.search);
       } catch (error) {
         one.reject(error);
       }
     }
   }
 
-  /** Loads wants; reading is stopped when all of these searches were. Returns an error, or null. */
+  /** Loads wants; one signal of all searches stops reading. Returns an error, or null. */
   async #load(some: readonly Waiting[], wants: readonly Want[]): Promise<unknown> {
-    const stopping = new AbortController();
-    const stop = () => {
-      if (!some.some((one) => this.#waiting.has(one))) stopping.abort(some[0].signal?.reason);
-    };
-    const unwatch = some.map(({ signal }) => whenAborted(signal, stop));
+    const [{ signal }] = some;
+    const isOfAll = some.every((one) => one.signal === signal);
     try {
-      await this.#loads.load(wants, stopping.signal);
+      await this.#loads.load(wants, isOfAll ? signal : undefined);
       return null;
     } catch (error) {
       return error ?? new Error('a read failed');
-    } finally {
-      for (const end of unwatch) end();
     }
   }
 }

@@ -201,6 +201,11 @@ export class StoredRows implements Searched, SearchedPart {
     return kind === 'ids' || all.size <= this.vectors.room;
   }
 
+  /** Whether a load leaves all partitions where they are. */
+  holds(wants: readonly Want[]): boolean {
+    return wants[0].kind === 'entries' && this.partitions.holds(namedIn(wants));
+  }
+
   async #loadGroup(group: number, signal: AbortSignal | undefined): Promise<void> {
     const read = (i: number) => this.reader.blocks(this.#groups[i], 'whole', signal);
     const blocks = await (this.#ahead?.group === group ? this.#ahead.blocks : read(group));
@@ -241,10 +246,11 @@ export class StoredRows implements Searched, SearchedPart {
   }
 
   async #loadVectors(rows: ReadonlySet<number>, signal: AbortSignal | undefined): Promise<void> {
-    const wanted = new Map<number, VectorPlace>();
-    await this.#locate(rows, signal);
-    for (const row of rows) wanted.set(row, this.#vectorOf(row));
-    await this.vectors.load(wanted, signal);
+    const placesOf = async (missing: readonly number[]) => {
+      await this.#locate(missing, signal);
+      return missing.map((row) => this.#vectorOf(row));
+    };
+    await this.vectors.load(rows, placesOf, signal);
   }
 
   #vectorOf(row: number): VectorPlace {

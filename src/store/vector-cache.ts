@@ -60,9 +60,13 @@ export class VectorCache {
     return this.#cells.counts;
   }
 
-  /** Reads vectors, by row, `room` at most; all stay in memory until the next call. */
+  /**
+   * Reads the vectors of rows, `room` at most; all stay in memory until the next call. `placesOf`
+   * says where those are that are not in memory.
+   */
   async load(
-    wanted: ReadonlyMap<number, VectorPlace>,
+    wanted: ReadonlySet<number>,
+    placesOf: (missing: readonly number[]) => Promise<VectorPlace[]>,
     signal: AbortSignal | undefined,
   ): Promise<void> {
     // Freed only here: the vectors of the last load must stay until the next one.
@@ -73,8 +77,8 @@ export class VectorCache {
     }
     const missing = this.#cells.take(wanted);
     try {
-      const places = missing.map((row) => wanted.get(row) as VectorPlace);
-      const read = await this.#read(places, signal);
+      if (missing.length === 0) return;
+      const read = await this.#read(await placesOf(missing), signal);
       for (const [i, row] of missing.entries()) {
         const cell = this.#cells.firstOf(row) as number;
         this.#vectors?.skip(Math.max(0, cell + 1 - this.#filled));
