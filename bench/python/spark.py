@@ -19,6 +19,7 @@ import threading
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from pyspark.ml.feature import HashingTF, MinHashLSH, NGram, Tokenizer
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
@@ -86,6 +87,19 @@ def codes(rows):
     for start in range(0, rows, BATCH):
         of_batch = made[start : start + BATCH].view(np.int64)
         yield pa.record_batch({"id": pa.array(np.arange(start, start + len(of_batch))), "code": of_batch})
+
+
+def texts(rows):
+    """Texts of 60 words; every tenth is another with up to 5 words changed."""
+    draw = np.random.default_rng(3)
+    made = draw.integers(0, 20_000, (rows, 60))
+    near = np.arange(0, rows, 10)
+    made[near] = made[near + 1 + draw.integers(0, 9, len(near))]
+    for _ in range(5):
+        made[near, draw.integers(0, 60, len(near))] = draw.integers(0, 20_000, len(near))
+    for start in range(0, rows, BATCH):
+        bodies = [" ".join(map(str, words)) for words in made[start : start + BATCH].tolist()]
+        yield pa.record_batch({"id": pa.array(np.arange(start, start + len(bodies))), "body": bodies})
 
 
 def digest(frame, *names):
@@ -190,6 +204,23 @@ def bench_sql(spark, folder, rows=1_000_000):
     line(f"pairs {rows:,} by Spark SQL", on_spark, cpu, "against ours")
 
 
+def bench_minhash(spark, folder, rows=50_000):
+    """Texts of which 7 in 10 pairs of words are the same, by the join of Spark itself."""
+    table, _ = written(folder, f"texts{rows}", texts(rows))
+    read = spark.read.parquet(table)
+    ours, on_spark = measured(lambda: pairs(read, text="body", max_distance=16, min_jaccard=0.7).count())
+
+    def of_spark():
+        words = NGram(inputCol="words").transform(Tokenizer(inputCol="body", outputCol="words").transform(read))
+        hashing = HashingTF(inputCol=words.columns[-1], outputCol="set", numFeatures=1 << 20, binary=True)
+        sets = hashing.transform(words).select("id", "set")
+        model = MinHashLSH(inputCol="set", outputCol="hashes", numHashTables=3, seed=1).fit(sets)
+        return model.approxSimilarityJoin(sets, sets, 0.3).where("datasetA.id < datasetB.id").count()
+
+    found, theirs = measured(of_spark)
+    line(f"{rows:,} texts by MinHashLSH", on_spark, theirs, f"against ours; {found:,} and {ours:,} pairs")
+
+
 def bench_skew(spark, folder, rows=10_000_000):
     """Half of the rows share a block: the times of the tasks that join cells, and their memory."""
     made = (half_share_a_block(batch) for batch in codes(rows))
@@ -271,6 +302,7 @@ CASES = {
     "pairs": bench_pairs,
     "against": bench_against,
     "sql": bench_sql,
+    "minhash": bench_minhash,
     "skew": bench_skew,
 }
 
