@@ -112,7 +112,9 @@ export class PartitionCache {
   }
 
   /** Partitions in groups that fit into memory one at a time; those in memory come first. */
-  groupsOf({ partitions, products }: Probes): Probes[] {
+  groupsOf(probes: Probes): Probes[] {
+    const { partitions, products } = probes;
+    if (this.holds(partitions)) return [probes];
     const order = [...partitions.keys()];
     const isHere = (i: number) => this.#held.has(partitions[i]);
     const groups: number[][] = [[]];
