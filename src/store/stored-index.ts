@@ -321,12 +321,15 @@ export class SearchQueue {
     }
   }
 
-  /** Lets a search make a step, once another one has taken its state out of the memories. */
+  /**
+   * Lets a search make a step, once another one has taken its state out of the memories. A search
+   * whose step fails is not asked again.
+   */
   #step(search: Stepped): void {
     if (this.#last !== search) this.#last?.suspend();
-    this.#last = search;
+    this.#last = null;
     search.step();
-    if (search.isDone) this.#last = null;
+    if (!search.isDone) this.#last = search;
   }
 
   /** Loads what the first search wants, with what others want of the same kind that fits too. */
@@ -361,7 +364,7 @@ export class SearchQueue {
     }
   }
 
-  /** Loads wants; one signal of all searches stops reading. Returns an error, or null. */
+  /** Loads wants; a signal that all of these searches share stops it. Returns an error, or null. */
   async #load(some: readonly Waiting[], wants: readonly Want[]): Promise<unknown> {
     const [{ signal }] = some;
     const isOfAll = some.every((one) => one.signal === signal);

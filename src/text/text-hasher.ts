@@ -252,7 +252,7 @@ export class TextHasher {
     const kind = { bits: this.bits, origin: this.origin };
     const ends = partEnds(list);
     const found: Codes[] = [];
-    // Each thread has an equal hasher, with its own vocabulary.
+    // Each thread has an equal hasher.
     const job: Job<TextState, TextPart, PartCodes> = {
       task: TEXT_HASHING,
       get state() {
