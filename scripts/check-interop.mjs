@@ -193,7 +193,7 @@ async function checkTheirs() {
   }
   await check('carries their columns', async () => {
     const carried = given.map(({ id, number }) => ({ id, number }));
-    const withColumns = names.map(outOf);
+    const withColumns = names.filter((name) => !name.startsWith('numpy')).map(outOf);
     for (const [path, { pyarrow }] of Object.entries(await readAll(withColumns))) {
       assert.deepEqual(only(pyarrow, carried), carried, path);
     }

@@ -45,3 +45,6 @@ con = duckdb.connect()
 con.register("given", table)
 for ending, options in (("parquet", "FORMAT parquet"), ("jsonl", "FORMAT json"), ("csv", "HEADER")):
     con.execute(f"COPY given TO '{folder}/duckdb.{ending}' ({options})")
+
+numpy.save(f"{folder}/numpy.npy", vectors)
+numpy.save(f"{folder}/numpy-double.npy", vectors.astype("f8"))

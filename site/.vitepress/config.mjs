@@ -64,8 +64,8 @@ const slugify = (text) =>
     .replace(/[^\p{L}\p{N}\s_-]/gu, '')
     .replace(/\s/g, '-');
 
-/** What readers import of Node, and files that read what no one can drop: folders, addresses. */
-const NOT_DROPPED = /^node:|^\.\/(shards|web-source)$/;
+/** What readers import of Node, and files that read what no one can drop: folders, addresses, .npy. */
+const NOT_DROPPED = /^node:|^\.\/(npy|shards|web-source)$/;
 
 /**
  * The page that reads a dropped file runs the readers of src/formats, which were written for Node:

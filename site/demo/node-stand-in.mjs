@@ -43,4 +43,8 @@ export const brotliDecompressSync = unread('Brotli');
 
 export const isAddress = () => false;
 
+export async function npyRows() {
+  throw new Error('.npy is read by the command, not by this page');
+}
+
 export const others = {};

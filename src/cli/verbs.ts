@@ -22,7 +22,7 @@ const SHARED = options({
     'Format of the output, where its name does not show it (stdout: jsonl)',
   '--force': 'Replace an output that exists',
   '--json': 'JSON for machines',
-  '--from FORMAT: arrow|arrows|parquet|csv|jsonl|text':
+  '--from FORMAT: arrow|arrows|parquet|csv|jsonl|npy|text':
     'Format of the input, where its name does not show it (needed for stdin)',
   '--types TYPES: list': 'What columns of CSV or JSONL are: year=number,isbn=text,embedding=vector',
   '--on-error WHAT: stop|skip = stop': 'At a line that cannot be read: stop, or skip and count it',

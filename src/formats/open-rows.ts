@@ -18,6 +18,7 @@ import { openArrowFile, openArrowStream } from '../table/arrow/batches';
 import { ByteSource } from './byte-source';
 import { csvRows } from './csv';
 import { jsonlRows } from './jsonl';
+import { npyRows } from './npy';
 import { parquetRows } from './parquet/columns';
 import { folderRows, textRows } from './records';
 import {
@@ -90,6 +91,7 @@ const READERS: Record<RowFormat, Open> = {
   parquet: parquetRows,
   csv: csvRows,
   jsonl: jsonlRows,
+  npy: npyRows,
   text: textRows,
 };
 

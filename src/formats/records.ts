@@ -176,7 +176,7 @@ export interface ColumnPlan {
 }
 
 /** A batch ends after about this many bytes: fewer rows where they are wide. */
-const BATCH_BYTES = 1 << 23;
+export const BATCH_BYTES = 1 << 23;
 
 /** What a null takes in a column of numbers. */
 const NULL_BYTES = 8;

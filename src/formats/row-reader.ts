@@ -187,7 +187,7 @@ export class RowReader implements AsyncIterable<RowBatch> {
 }
 
 /** All formats by name. */
-export const ROW_FORMATS = ['arrow', 'arrows', 'parquet', 'csv', 'jsonl', 'text'] as const;
+export const ROW_FORMATS = ['arrow', 'arrows', 'parquet', 'csv', 'jsonl', 'npy', 'text'] as const;
 
 /** 'arrow' is the file, 'arrows' the stream. */
 export type RowFormat = (typeof ROW_FORMATS)[number];
@@ -199,6 +199,7 @@ const EXTENSIONS: Record<RowFormat, readonly string[]> = {
   parquet: ['.parquet', '.pq'],
   csv: ['.csv', '.tsv', '.tab'],
   jsonl: ['.jsonl', '.ndjson'],
+  npy: ['.npy'],
   text: ['.txt', '.md'],
 };
 
@@ -210,6 +211,7 @@ const MAGICS: readonly (readonly [string, RowFormat])[] = [
   ['ARROW1', 'arrow'],
   ['\xff\xff\xff\xff', 'arrows'],
   ['PAR1', 'parquet'],
+  ['\x93NUMPY', 'npy'],
 ];
 
 /** How many first bytes are compared with magic numbers, or searched for the start of JSON. */
@@ -234,9 +236,6 @@ export function detectFormat(name: string, head: Uint8Array): RowFormat {
   const text = Buffer.from(head.buffer, head.byteOffset, head.length).toString('latin1');
   const magic = MAGICS.find(([start]) => text.startsWith(start))?.[1];
   if (magic !== undefined) return magic;
-  if (text.startsWith('\x93NUMPY')) {
-    throw new FormatError('arrays of NumPy are not read; write them as Parquet or Arrow', name);
-  }
   const named = formatOfPath(name);
   if (named !== null) return named;
   if (/^(\xef\xbb\xbf)?\s*\{/.test(text)) return 'jsonl';

@@ -2,14 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { shareAt } from '../../src/base/random';
-import {
-  createRows,
-  IndexFolder,
-  indexFromArrow,
-  openIndex,
-  RowBatch,
-  scanVectors,
-} from '../../src/node';
+import { IndexFolder, indexFromArrow, openIndex, scanVectors } from '../../src/node';
 import { Draws } from '../reference/random';
 import { ownFolder, type RunOptions, run } from './run';
 
@@ -32,12 +25,13 @@ const inTurn = [...queries.keys()]
   .map((i) => queries[i]);
 const lines = (all: readonly object[]) => all.map((one) => JSON.stringify(one)).join('\n');
 
-/** Writes vectors as the column "vector" of a Parquet file. */
-async function writeVectors(path: string, all: readonly (readonly number[])[]): Promise<void> {
-  const writer = await createRows(path);
-  const values = Float32Array.from(all.flat());
-  await writer.write(RowBatch.of({ vector: { values, dimensions: all[0].length } }));
-  await writer.close();
+/** A file of NumPy: float32 in rows. */
+function npy(all: readonly (readonly number[])[]): Buffer {
+  const shape = `(${all.length}, ${all[0].length})`;
+  const text = `{'descr': '<f4', 'fortran_order': False, 'shape': ${shape}, }`;
+  const header = text.padEnd(118 - 1, ' ');
+  const head = Buffer.from(`\x93NUMPY\x01\x00\x76\x00${header}\n`, 'latin1');
+  return Buffer.concat([head, Buffer.from(Float32Array.from(all.flat()).buffer)]);
 }
 
 /** A folder with rows, and queries in two formats. */
@@ -47,7 +41,7 @@ async function files() {
   const named = rows.map((own, i) => ({ word: `w${i}`, own, other }));
   await writeFile(join(cwd, 'in.jsonl'), lines(named));
   await writeFile(join(cwd, 'q.jsonl'), lines(queries.map((own) => ({ own, other }))));
-  await writeVectors(join(cwd, 'q.parquet'), queries);
+  await writeFile(join(cwd, 'q.npy'), npy(queries));
   const command = (...words: string[]) => run(['index', ...words], { cwd });
   const made = () => command('in.jsonl', '--vector', 'own', '-o', 'made.hs', '-q');
   return { cwd, command, made };
@@ -107,7 +101,7 @@ describe('index --optimize --queries', () => {
     };
     const expected = await optimized(['q.jsonl', '--vector', 'own']);
     expect(expected).toMatchObject({ source: 'queries', queries: 60 });
-    expect(await optimized(['q.parquet'])).toEqual(expected);
+    expect(await optimized(['q.npy'])).toEqual(expected);
     const input = lines(queries.map((vector) => ({ vector })));
     expect(await optimized(['-', '--from', 'jsonl'], { input })).toEqual(expected);
     const unnamed = ['index', 'a.hs', '--optimize', '--queries', 'q.jsonl', '--vector', 'none'];
@@ -120,11 +114,8 @@ describe('index --optimize --queries', () => {
   }, async () => {
     const { command, cwd } = await files();
     const own = ['--vector', 'own', '--id', 'word', '--from', 'jsonl', '-o', 'out.arrow'];
-    const { code, stderr } = await command('in.jsonl', ...own, ...wanted, '--queries', 'q.parquet');
-    expect([code, stderr]).toEqual([
-      0,
-      expect.stringContaining('60 of the 120 queries of q.parquet'),
-    ]);
+    const { code, stderr } = await command('in.jsonl', ...own, ...wanted, '--queries', 'q.npy');
+    expect([code, stderr]).toEqual([0, expect.stringContaining('60 of the 120 queries of q.npy')]);
     const { report } = indexFromArrow(await readFile(join(cwd, 'out.arrow')));
     expect(report).toMatchObject({ source: 'queries', queries: 60 });
   });
@@ -186,18 +177,17 @@ describe('index --optimize --queries', () => {
     const { command, cwd, made } = await files();
     await made();
     const withNaN = queries.map((one, i) => (i === 7 ? one.map(() => Number.NaN) : one));
-    await writeVectors(join(cwd, 'nan.parquet'), withNaN);
-    const narrower = queries.map((one) => one.slice(1));
-    await writeVectors(join(cwd, 'narrow.parquet'), narrower);
+    await writeFile(join(cwd, 'nan.npy'), npy(withNaN));
+    await writeFile(join(cwd, 'narrow.npy'), npy(queries.map((one) => one.slice(1))));
     const nulls = queries.map((own, i) => ({ own: i < 3 ? null : i === 7 ? own.slice(1) : own }));
     await writeFile(join(cwd, 'nulls.jsonl'), lines(nulls));
     await writeFile(join(cwd, 'none.jsonl'), lines(nulls.slice(0, 3)));
     await writeFile(join(cwd, 'words.jsonl'), lines([{ name: 'a b' }]));
-    const finite = 'nan.parquet: row 7: expected finite values, got NaN at dimension 0';
-    const narrow = 'narrow.parquet: row 0: expected a vector of 12 values, got 11';
+    const finite = 'nan.npy: row 7: expected finite values, got NaN at dimension 0';
+    const narrow = 'narrow.npy: row 0: expected a vector of 12 values, got 11';
     for (const [file, message] of [
-      ['nan.parquet', finite],
-      ['narrow.parquet', narrow],
+      ['nan.npy', finite],
+      ['narrow.npy', narrow],
       ['nulls.jsonl', 'nulls.jsonl: '],
       ['none.jsonl', 'none.jsonl'],
       ['words.jsonl', 'words.jsonl: no column of vectors or codes'],
@@ -215,7 +205,7 @@ describe('index --optimize --queries', () => {
     }
     expect((await IndexFolder.open(join(cwd, 'made.hs'))).generation).toBe(1);
     await expect(IndexFolder.open(join(cwd, 'new.hs'))).rejects.toThrow();
-    const search = await run(['search', 'made.hs', 'nan.parquet'], { cwd });
+    const search = await run(['search', 'made.hs', 'nan.npy'], { cwd });
     expect([search.code, search.stderr]).toEqual([3, expect.stringContaining(finite)]);
   });
 
@@ -223,11 +213,8 @@ describe('index --optimize --queries', () => {
     const { command, made } = await files();
     await made();
     for (const [words, message] of [
-      [['made.hs', '--compact', '--queries', 'q.parquet'], '--queries is for --optimize'],
-      [
-        ['made.hs', '--optimize', '--memory', '1G', '--queries', 'q.parquet'],
-        'does not go with --mem',
-      ],
+      [['made.hs', '--compact', '--queries', 'q.npy'], '--queries is for --optimize'],
+      [['made.hs', '--optimize', '--memory', '1G', '--queries', 'q.npy'], 'does not go with --mem'],
       [['-', '-o', 'x.hs', '--optimize', '--queries', '-'], 'the input or the queries, not both'],
     ] as const) {
       const { code, stderr } = await command(...words);

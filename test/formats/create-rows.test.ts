@@ -102,7 +102,7 @@ describe('an output', () => {
 
   it('needs a format that is written', async () => {
     await expect(createRows(path('x.bin'))).rejects.toThrow('has no known extension');
-    await expect(createRows(path('x.txt'))).rejects.toThrow('one that is written');
+    await expect(createRows(path('x.npy'))).rejects.toThrow('one that is written');
     await expect(createRows(new Writable())).rejects.toThrow('a stream needs a format');
     await expect(createRows(path('x.csv'), { header: { bits: 8 } })).rejects.toThrow(RangeError);
   });

@@ -72,7 +72,7 @@ describe.each(names)('%s', (name) => {
 
   it('says how many rows it has, or null, and reads some columns only', async () => {
     const reader = await openRows(file, { types });
-    const counts = { arrow: true, parquet: true } as Record<string, boolean>;
+    const counts = { arrow: true, parquet: true, npy: true } as Record<string, boolean>;
     expect(reader.rowCount).toBe(counts[reader.format] ? rows.length : null);
     const [first] = reader.columns;
     await reader.close();
@@ -143,7 +143,7 @@ describe('what cannot be opened', () => {
     expect(error.message).toContain(path('none.csv'));
   });
 
-  it.each(['a.csv', 'a.jsonl', 'a.parquet', 'a.arrow', 'a.txt', 'a'])(
+  it.each(['a.csv', 'a.jsonl', 'a.npy', 'a.parquet', 'a.arrow', 'a.txt', 'a'])(
     'is an empty file: %s',
     async (name) => {
       writeFileSync(path(name), '');
@@ -162,10 +162,6 @@ describe('what cannot be opened', () => {
   it('is of no known format, or one that is only written', async () => {
     writeFileSync(path('blob.bin'), 'GIF89a');
     expect((await failure(path('blob.bin'))).message).toContain('say which with format');
-    writeFileSync(path('rows.npy'), Buffer.from('\x93NUMPY\x01\x00', 'latin1'));
-    expect((await failure(path('rows.npy'))).message).toContain(
-      'rows.npy: arrays of NumPy are not',
-    );
     writeFileSync(path('rows.json'), '[{"a":1}]');
     expect((await failure(path('rows.json'))).message).toContain('a JSON object a line');
   });
@@ -177,6 +173,17 @@ describe('what cannot be opened', () => {
     expect(error.message).toBe(
       'no column "boddy", there are "id", "body", "title"; did you mean "body"?',
     );
+  });
+
+  it('is a .npy of the other order of bytes or axes: it says how to save it', async () => {
+    const big = await failure(new URL('refused-big-endian.npy', fixtures).pathname);
+    expect(big).toBeInstanceOf(FormatError);
+    expect(big.message).toContain(
+      "big-endian elements; save array.astype(array.dtype.newbyteorder('<'))",
+    );
+    const fortran = await failure(new URL('refused-fortran.npy', fixtures).pathname);
+    expect(fortran).toBeInstanceOf(FormatError);
+    expect(fortran.message).toContain('Fortran order; save numpy.ascontiguousarray(array)');
   });
 
   it('is an option that is unknown or wrong', async () => {
@@ -245,6 +252,14 @@ describe('names that every object has', () => {
       });
       for await (const batch of one) expect(batch.columns).toHaveLength(1);
     }
+  });
+
+  it('are no type of .npy elements', async () => {
+    const header = "{'descr': '<constructor', 'fortran_order': False, 'shape': (1, 1), }\n";
+    const size = Uint8Array.of(header.length, 0);
+    const magic = Buffer.from('\x93NUMPY\x01\x00', 'latin1');
+    writeFileSync(path('bad.npy'), Buffer.concat([magic, size, Buffer.from(header), size]));
+    await expect(rowsOf(path('bad.npy'))).rejects.toThrow('elements of type <constructor are not');
   });
 });
 

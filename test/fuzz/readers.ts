@@ -57,6 +57,16 @@ const JSON_WORDS = [
   ...NUMBER_WORDS,
   ...TEXTS,
 ];
+const NPY_WORDS = [
+  "'<f4'",
+  "'>f8'",
+  "'|S5'",
+  "'<constructor'",
+  '(3,)',
+  '(3, 2)',
+  '(-1, 2)',
+  'True',
+];
 const texts = (...lines: string[]) => lines.map((line) => new TextEncoder().encode(line));
 
 const SEEDS: Record<string, { seeds: () => Uint8Array[]; words?: readonly string[] }> = {
@@ -84,6 +94,7 @@ const SEEDS: Record<string, { seeds: () => Uint8Array[]; words?: readonly string
     ],
     words: JSON_WORDS,
   },
+  npy: { seeds: () => seedsFrom('formats', /\.npy$/), words: NPY_WORDS },
   parquet: { seeds: () => seedsFrom('formats', /\.parquet$/) },
   arrow: {
     seeds: () => [...seedsFrom('formats', /\.(arrow|feather)$/), ...seedsFrom('arrow', /\.arrow$/)],
@@ -126,7 +137,7 @@ async function* whole(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
 }
 
 /** Formats that are read from front to back, and so may depend on how the bytes come. */
-const STREAMED = ['csv', 'jsonl', 'arrows', 'text'];
+const STREAMED = ['csv', 'jsonl', 'npy', 'arrows', 'text'];
 
 function rows(format: RowFormat): MakeTarget {
   return () => {

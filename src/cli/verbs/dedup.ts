@@ -206,7 +206,7 @@ async function keptName(input: Input): Promise<string> {
   const first = localName(shards?.[0] ?? path);
   if (shards === null && !isAddress(path) && (await stat(first)).isDirectory())
     return `${first.replace(/[/\\]+$/, '')}-kept.jsonl`;
-  const named = first.replace(/\.zst$/, '.gz');
+  const named = first.replace(/\.npy$/, '.arrow').replace(/\.zst$/, '.gz');
   if (shards !== null) return named.replace(/^.*?((\.[^./\\]+)?(\.gz)?)$/s, 'kept$1');
   return named.replace(/(\.[^./\\]+)?(\.gz)?$/, '-kept$1$2');
 }

@@ -1,0 +1,143 @@
+/**
+ * Reads NumPy's .npy files as a stream: each row is a vector, in the column "vector". Elements must
+ * be little-endian and in C order, as NumPy saves them unless it is asked for others. Format:
+ * numpy.lib.format, versions 1 to 3.
+ */
+
+import { FormatError } from '../base/check';
+import { float16 } from '../table/columns/values';
+import { RowBatch } from '../table/row-batch';
+import type { ByteSource } from './byte-source';
+import { BATCH_BYTES } from './records';
+import { checkColumns, type FormatRows, type ReadOptions } from './row-reader';
+
+/** What a file states before its elements. */
+interface Header {
+  /** Kind and bytes of an element, such as "f4". */
+  readonly type: keyof typeof ELEMENTS;
+  readonly count: number;
+  readonly dimensions: number;
+}
+
+const MAGIC_BYTES = 8;
+/** Most bytes of a header; NumPy itself refuses longer ones. */
+const MAX_HEADER_BYTES = 1 << 20;
+
+type Numbers = Float32Array | Float64Array;
+
+/** Arrays for elements, by kind and bytes; f2 are the bits of half-precision numbers. */
+const ELEMENTS = {
+  f2: Uint16Array,
+  f4: Float32Array,
+  f8: Float64Array,
+  i1: Int8Array,
+  i2: Int16Array,
+  i4: Int32Array,
+  i8: BigInt64Array,
+  u1: Uint8Array,
+  u2: Uint16Array,
+  u4: Uint32Array,
+  u8: BigUint64Array,
+};
+
+/** Reads rows of a .npy file; one axis gives vectors of one value. */
+export async function npyRows(source: ByteSource, options: ReadOptions): Promise<FormatRows> {
+  const { name } = source;
+  checkColumns(options.columns ?? [], ['vector']);
+  const { type, count, dimensions } = await readHeader(source);
+  const rowBytes = Number(type[1]) * dimensions;
+  const cut = () => new FormatError(`cut short: ${count} rows of ${rowBytes} bytes expected`, name);
+  if (source.bytesLeft !== null && source.bytesLeft < count * rowBytes) throw cut();
+  // Fewer rows a batch where vectors are wide.
+  const step = Math.max(
+    1,
+    Math.min(options.batchRows, Math.floor(BATCH_BYTES / Math.max(1, rowBytes))),
+  );
+
+  const batchOf = (bytes: Uint8Array, firstRow: number) => {
+    const vector = { values: numbersOf(bytes, type), dimensions };
+    return RowBatch.of({ vector }, { firstRow, file: name });
+  };
+
+  const read: FormatRows['read'] = async (send) => {
+    for (let first = 0; first < count; first += step) {
+      const rows = Math.min(step, count - first);
+      const bytes = await source.take(rows * rowBytes);
+      if (bytes.length < rows * rowBytes) throw cut();
+      await send(batchOf(bytes, first));
+    }
+    // Without rows, one empty batch shows the column.
+    if (count === 0) await send(batchOf(new Uint8Array(), 0));
+  };
+  return { columns: batchOf(new Uint8Array(), 0).columns, rowCount: count, read };
+}
+
+/**
+ * The elements as floats. float32 and float64 stay where they lie; others become the narrower of
+ * the two that holds them exactly (64-bit integers: the nearest float64).
+ */
+function numbersOf(bytes: Uint8Array, type: Header['type']): Numbers {
+  const width = Number(type[1]);
+  // Copied where the source's bytes begin off 8 bytes.
+  const own = bytes.byteOffset % 8 === 0 ? bytes : new Uint8Array(bytes);
+  const elements = new ELEMENTS[type](
+    own.buffer as ArrayBuffer,
+    own.byteOffset,
+    own.length / width,
+  );
+  if (elements instanceof Float32Array || elements instanceof Float64Array) return elements;
+  const Values = width > 2 ? Float64Array : Float32Array;
+  const values = new Values(elements.length);
+  const turn = type === 'f2' ? float16 : Number;
+  for (let i = 0; i < values.length; i++) values[i] = turn(elements[i] as number);
+  return values;
+}
+
+/** Reads the magic, the version and the header. */
+async function readHeader(source: ByteSource): Promise<Header> {
+  const fail = (message: string) =>
+    new FormatError(`no .npy file that can be read: ${message}`, source.name);
+  const take = async (count: number) => {
+    const bytes = Buffer.from(await source.take(count));
+    if (bytes.length < count) throw fail('cut short');
+    return bytes;
+  };
+  const magic = await take(MAGIC_BYTES);
+  if (magic.toString('latin1', 0, 6) !== '\x93NUMPY') throw fail('no magic');
+  const version = magic[6];
+  if (version < 1 || version > 3) throw fail(`version ${version} is not known`);
+  const sizeBytes = version === 1 ? 2 : 4;
+  const length = (await take(sizeBytes)).readUIntLE(0, sizeBytes);
+  if (length > MAX_HEADER_BYTES) throw fail(`a header of ${length} bytes`);
+  return parseHeader((await take(length)).toString('latin1'), fail);
+}
+
+const LITTLE = "array.astype(array.dtype.newbyteorder('<'))";
+const IN_C = 'numpy.ascontiguousarray(array)';
+
+/** Parses the header: a Python dictionary with three keys, as NumPy writes it. */
+function parseHeader(text: string, fail: (message: string) => FormatError): Header {
+  const descr = /'descr':\s*'([^']*)'/.exec(text)?.[1];
+  const order = /'fortran_order':\s*(True|False)/.exec(text)?.[1];
+  const shape = /'shape':\s*\(([\d,\s]*)\)/.exec(text)?.[1];
+  if (order === undefined || shape === undefined) throw fail('its header is damaged');
+  const [, byteOrder, type] = /^([<>|=])(\w+)$/.exec(descr ?? '') ?? [];
+  if (!Object.hasOwn(ELEMENTS, type)) {
+    const known = Object.keys(ELEMENTS).join(', ');
+    throw fail(`elements of type ${descr ?? 'record'} are not read, but ${known}`);
+  }
+  const sizes = shape
+    .split(',')
+    .filter((size) => size.trim() !== '')
+    .map(Number);
+  if (sizes.length < 1 || sizes.length > 2) throw fail(`${sizes.length} axes, not 1 or 2`);
+  const [count, dimensions = 1] = sizes;
+  if (dimensions < 1 || !Number.isSafeInteger(count * dimensions * 8)) {
+    throw fail(`vectors of shape (${shape}) cannot be`);
+  }
+  const width = Number(type[1]);
+  if (byteOrder === '>' && width > 1) throw fail(`big-endian elements; save ${LITTLE}`);
+  // With one axis, or vectors of one value, both orders are the same.
+  if (order === 'True' && dimensions > 1) throw fail(`Fortran order; save ${IN_C}`);
+  return { type: type as Header['type'], count, dimensions };
+}
