@@ -25,8 +25,8 @@ export type {
   SkippedLine,
 } from './formats/row-reader';
 export * from './index';
-export type { BuildOptions } from './store/build';
 export type { NewBatch } from './store/change';
+export type { BuildOptions } from './store/index-folder';
 export {
   type AppendOptions,
   type FolderOptimizeOptions,

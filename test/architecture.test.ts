@@ -35,16 +35,7 @@ const LAYERS = [
 const NODE_ONLY = ['formats', 'store on disk', 'node.ts', 'cli'];
 /** The files of store/ that read or write a folder of this machine. */
 const ON_DISK = [
-  ...[
-    'build',
-    'carried',
-    'change',
-    'evaluated-parts',
-    'folder-facts',
-    'folder-place',
-    'generation-file',
-    'generations',
-  ],
+  ...['change', 'evaluated-parts', 'folder-facts', 'folder-place', 'generations'],
   ...['index-folder', 'merge-folders', 'merge-segments', 'optimize-stored', 'save-index'],
   'verify',
 ].map((name) => `store/${name}.ts`);

@@ -19,14 +19,7 @@ import {
   type SearchOptions,
 } from './index-options';
 import type { Query, QueryParts } from './query';
-import {
-  type Best,
-  CosineSearch,
-  candidatesOf,
-  type Looking,
-  Ranking,
-  type Setting,
-} from './search';
+import { CosineSearch, type Looking, type Setting } from './search';
 import { run, type Searched, type Stepped, type Want, type Work } from './searched';
 import type { KeptSparseVector } from './vectors/row-vectors';
 
@@ -60,7 +53,7 @@ export class Answer implements Stepped {
   readonly #start = performance.now();
   readonly #work: Work = { codesCompared: 0, candidates: 0, probes: 0 };
   readonly #rank: SearchResult['rank'];
-  #search: CosineSearch | DistanceSearch | Ranked | null = null;
+  #search: CosineSearch | DistanceSearch | null = null;
   /** The rows of the result, from the time when only their ids must still be loaded. */
   #found: Found | null = null;
   #result: SearchResult | null = null;
@@ -150,16 +143,25 @@ export class Answer implements Stepped {
     const search = this.#search;
     if (search === null || !search.isDone) return;
     if (search instanceof DistanceSearch) this.#endDistance(search);
-    else {
-      if (search instanceof CosineSearch) {
-        this.#isOfAccepted = search.isOfAccepted;
-        const byPartitions = this.#work.probes > 0 && !this.#isOfAccepted;
-        this.#method = byPartitions ? 'partitions' : 'scan';
-      }
-      const { rows, cosines: similarities } = search.best;
-      const rank = search instanceof Ranked ? 'exact' : this.#rank;
-      this.#found = { rows, distances: null, similarities, rank };
-    }
+    else this.#endCosine(search);
+  }
+
+  /** The best rows by cosine: of rows within a distance those that reach the least similarity. */
+  #endCosine(search: CosineSearch): void {
+    const { least } = this.#request;
+    const { rows, cosines } = search.best;
+    let count = rows.length;
+    if (least === null) {
+      this.#isOfAccepted = search.isOfAccepted;
+      const byPartitions = this.#work.probes > 0 && !this.#isOfAccepted;
+      this.#method = byPartitions ? 'partitions' : 'scan';
+    } else while (count > 0 && !reaches(cosines[count - 1], least)) count--;
+    this.#found = {
+      rows: rows.subarray(0, count),
+      distances: null,
+      similarities: cosines.subarray(0, count),
+      rank: least === null ? this.#rank : 'exact',
+    };
   }
 
   /** Rows by distance: all, or those that reach the least similarity, exact or estimated. */
@@ -170,8 +172,9 @@ export class Answer implements Stepped {
     this.#method = search.method;
     const query = this.#query as Query;
     if (least !== null && parts.canCompare(query)) {
-      this.#search = new Ranked(this.#index.searched(), query, rows, least, this.#work);
-      this.#goOn();
+      const k = rows.length;
+      const asked = { probes: null, want: k, margin: MARGIN, k, filter: null, rows };
+      this.#search = new CosineSearch(this.#index.searched(), query, asked, true, this.#work);
       return;
     }
     const estimates = estimatesOf(parts.measure, distances, parts.bits);
@@ -207,38 +210,6 @@ interface Found extends Omit<NearRows, 'distances'> {
   readonly distances: Uint16Array | null;
   readonly similarities: Float64Array;
   readonly rank: SearchResult['rank'];
-}
-
-/** Ranks a known list of rows: those whose exact similarity reaches `least`, the highest first. */
-class Ranked implements Stepped {
-  readonly #ranking: Ranking;
-  readonly #least: number;
-  isDone: boolean;
-
-  constructor(index: Searched, query: Query, rows: Uint32Array, least: number, work: Work) {
-    const asked = { k: rows.length, margin: Number.POSITIVE_INFINITY };
-    this.#ranking = new Ranking(index, query, candidatesOf(rows), asked, work);
-    this.#least = least;
-    this.isDone = rows.length === 0;
-  }
-
-  get want(): Want | null {
-    const rows = this.#ranking.wanted;
-    return rows === null || this.isDone ? null : { kind: 'vectors', rows };
-  }
-
-  suspend(): void {}
-
-  step(): void {
-    this.isDone = this.#ranking.step();
-  }
-
-  get best(): Best {
-    const { rows, cosines } = this.#ranking.best;
-    let count = 0;
-    while (count < rows.length && reaches(cosines[count], this.#least)) count++;
-    return { rows: rows.subarray(0, count), cosines: cosines.subarray(0, count) };
-  }
 }
 
 /** Neighbours, best first; all arrays have one entry a neighbour. */

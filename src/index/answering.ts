@@ -23,15 +23,13 @@ import {
   similaritiesIn,
 } from './answer';
 import { workOf } from './choice';
-import { Ranges } from './entries';
 import type { IndexCore } from './index-core';
 import type { Rank, RecallReport } from './index-options';
 import { searchedOf } from './memory-index';
 import { type CodesPart, type Queries, QueryParts, queriesOf } from './query';
-
 import { Rows } from './rows';
 import type { Looking } from './search';
-import { run, type Searched } from './searched';
+import { Ranges, run, type Searched } from './searched';
 import { type Placed, Segment, Tail } from './segment';
 import { Space, type SpaceParts } from './space';
 

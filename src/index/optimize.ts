@@ -21,18 +21,22 @@ import {
 } from './choice';
 import type { IndexCore } from './index-core';
 import { OPTIMIZE_DEFAULTS, type OptimizeOptions, type RecallReport } from './index-options';
-import { MemoryEvaluable } from './memory-evaluable';
-import type { Layout } from './memory-index';
+import type { Layout, MemoryIndex } from './memory-index';
 import { needComparable, queriesOf } from './query';
 import {
-  type Evaluable,
+  Evaluable,
   type Evaluated,
+  type EvaluationSearch,
   type Figures,
   type Measurable,
   measured,
+  type Partitions,
   type QueriesKind,
+  type RowPlace,
 } from './recall';
 import { reportOf } from './report';
+import type { Best } from './search';
+import { run } from './searched';
 import { bytesPerEntryOf, type RowsToPlace, type Space } from './space';
 import {
   HELD_OUT_CLASSES,
@@ -44,7 +48,7 @@ import {
   untrainedSpace,
   usualPartitions,
 } from './train';
-import type { EvaluationQuery, Truth } from './truth';
+import type { Chunks, EvaluationQuery, Truth } from './truth';
 import type { DenseVectors } from './vectors/dense-vectors';
 
 const MAX_QUERIES = 1_000_000;
@@ -433,5 +437,66 @@ async function settle(
     }
     if (source.left >= half) choosing = [...choosing, ...judging];
     else doubt = LESS_DOUBT;
+  }
+}
+
+export class MemoryEvaluable extends Evaluable<MemoryEvaluable> {
+  readonly held: MemoryIndex;
+  readonly #core: IndexCore;
+  readonly rows: number;
+
+  constructor(core: IndexCore, held: MemoryIndex) {
+    super(core, held.layout);
+    this.#core = core;
+    this.held = held;
+    this.rows = held.codedCount;
+  }
+
+  get count(): number {
+    return this.held.count;
+  }
+
+  protected chunks(): Chunks {
+    return this.held.chunks();
+  }
+
+  async placed(layout: Layout, work: LongWork): Promise<MemoryEvaluable> {
+    return new MemoryEvaluable(this.#core, await this.held.placed(layout, work));
+  }
+
+  protected async placeOf(row: number): Promise<RowPlace> {
+    const found = this.held.find(row);
+    if (found === null) throw new RangeError(`there is no row ${row}`);
+    const { position, part } = found;
+    return { vectors: part.rows.vectors, position, code: part.rows.codeAt(position) };
+  }
+
+  async partitionsOf(rows: Uint32Array): Promise<Partitions> {
+    const { hasCopies } = this.layout;
+    const own = new Uint32Array(rows.length);
+    const seconds = hasCopies ? new Uint32Array(rows.length) : null;
+    for (let i = 0; i < rows.length; i++) {
+      const found = this.held.find(rows[i]);
+      if (found === null) continue;
+      own[i] = found.part.partitionOf(found.position);
+      if (seconds !== null) seconds[i] = found.part.secondOf(found.position);
+    }
+    return { own, seconds };
+  }
+
+  async search(
+    asked: readonly EvaluationQuery[],
+    how: EvaluationSearch,
+    work: LongWork,
+  ): Promise<{ found: Best[]; ms: number }> {
+    const found: Best[] = [];
+    let ms = 0;
+    for (const { query } of asked) {
+      const start = performance.now();
+      found.push(run(this.searchFor(this.held.searched(), query, how)).best);
+      ms += performance.now() - start;
+      await work.step();
+    }
+    return { found, ms: ms / Math.max(1, asked.length) };
   }
 }

@@ -13,10 +13,18 @@
 import { Highest, rowsOf, Smallest, weightsOf } from '../base/top-k';
 import { EntrySearch, type FoundEntries, ONE_WEIGHT } from '../kernels/residuals';
 import { MAX_ENTRY, MAX_WEIGHT, type WeightTables, weightedKernel } from '../kernels/weighted';
-import { Ranges } from './entries';
 import type { FilterMemory } from './filter';
 import type { Query } from './query';
-import type { MemoryPart, Searched, SearchedPart, Stepped, Want, Work } from './searched';
+import {
+  type MemoryPart,
+  Ranges,
+  type Searched,
+  type SearchedPart,
+  type Stepped,
+  type Want,
+  type Work,
+} from './searched';
+
 import type { Probes, Space } from './space';
 
 /** Ranges of one call of the kernel, of whichever search. */
@@ -35,6 +43,8 @@ export interface Setting {
 interface Asked extends Setting {
   readonly k: number;
   readonly filter: FilterMemory | null;
+  /** The rows to rank, in place of candidates that are looked for; null to look for them. */
+  readonly rows?: Uint32Array | null;
   /**
    * True to get all candidates as they were found, for recall to be measured: a row that is in two
    * partitions may be there twice.
@@ -127,8 +137,8 @@ export class CosineSearch implements Stepped {
     this.#work = work;
     this.#probes = index.space === null ? null : asked.probes;
     this.#wanted = (asked.filter === null ? 1 : 4) * asked.want;
-    const { filter } = asked;
-    if (filter?.known && isExact) this.#rank(candidatesOf(filter.known));
+    const { filter, rows = filter?.known } = asked;
+    if (rows && isExact) this.#rank(candidatesOf(rows));
     else if (filter?.isNarrow && filter.known === null) this.#scan('ask');
     else this.#find();
     // An index without rows has no blocks to ask for.
@@ -330,7 +340,7 @@ export class CosineSearch implements Stepped {
 const NOTHING: Best = { rows: new Uint32Array(), cosines: new Float64Array() };
 
 /** Rows whose order is not known yet: all of weight 0. */
-export function candidatesOf(rows: Uint32Array): Candidates {
+function candidatesOf(rows: Uint32Array): Candidates {
   const weights = new Uint32Array(rows.length);
   const error = Number.POSITIVE_INFINITY;
   return { weights, rows, positions: null, cosineOf: () => 1, error };

@@ -4,10 +4,9 @@
  * the same search runs over memory, files and a web host, and gives equal answers.
  */
 
-import type { Range } from '../base/arrays';
+import { grown, type Range } from '../base/arrays';
 import type { RowCodes } from '../kernels/hits';
-import type { EntryList } from '../kernels/residuals';
-import type { Ranges } from './entries';
+import { type EntryList, RANGE } from '../kernels/residuals';
 import type { Query } from './query';
 import type { Probes, Space } from './space';
 
@@ -86,4 +85,43 @@ export interface Work {
   codesCompared: number;
   candidates: number;
   probes: number;
+}
+
+/** Ranges of entries for the kernel, as they are found. */
+export class Ranges {
+  #numbers: Uint32Array<ArrayBuffer> = new Uint32Array(64 * RANGE);
+  #floats = new Float32Array(this.#numbers.buffer);
+  #length = 0;
+  /** How many entries are in the ranges. */
+  entryCount = 0;
+
+  /** Takes all ranges out. */
+  clear(): this {
+    this.#length = 0;
+    this.entryCount = 0;
+    return this;
+  }
+
+  /**
+   * Entries `first` to `first + count - 1`, 2,048 times the product of query and centroid, the
+   * number that stands for the first, and where the search lies that looks at them.
+   */
+  add(first: number, count: number, product: number, code = first, room = 0): void {
+    if (this.#length === this.#numbers.length) {
+      this.#numbers = grown(this.#numbers);
+      this.#floats = new Float32Array(this.#numbers.buffer);
+    }
+    this.#numbers[this.#length] = first;
+    this.#numbers[this.#length + 1] = code;
+    this.#numbers[this.#length + 2] = count;
+    this.#floats[this.#length + 3] = product;
+    this.#numbers[this.#length + 4] = room;
+    this.#length += RANGE;
+    this.entryCount += count;
+  }
+
+  /** A view of all ranges so far. */
+  get numbers(): Uint32Array {
+    return this.#numbers.subarray(0, this.#length);
+  }
 }

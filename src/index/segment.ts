@@ -9,14 +9,101 @@ import { type Range, runOf } from '../base/arrays';
 import type { LongWork } from '../base/long-work';
 import { NO_ROW, type RowCodes } from '../kernels/hits';
 import { ResidualMemory } from '../kernels/residual-memory';
+import { BLOCK_ROWS, copyResiduals, type EntryList, type Residuals } from '../kernels/residuals';
 import { runJob } from '../threads/parallel';
-import { Entries, firstEntries, type Ranges } from './entries';
 import type { Query } from './query';
 import { Rows, rowsToPlace, similaritiesWith } from './rows';
-import type { MemoryPart } from './searched';
-import type { Probes, Space } from './space';
-import { PLACED_AT_ONCE, PLACING, type PlacedRows, place, type RowsToPlace } from './space';
+import type { MemoryPart, Ranges } from './searched';
+import {
+  PLACED_AT_ONCE,
+  PLACING,
+  type PlacedRows,
+  type Probes,
+  place,
+  type RowsToPlace,
+  type Space,
+} from './space';
 import type { RowVectors } from './vectors/row-vectors';
+
+/**
+ * Entries of rows in partitions: the residual code and its scale, in the memory that the kernel
+ * reads, and with copies the position of the row. A row has one entry in its partition, and one in
+ * its second partition where the index has copies. Entries of a segment lie partition by partition,
+ * each beginning with a block; those of the tail lie in the order of its rows.
+ */
+export class Entries implements EntryList {
+  readonly memory: ResidualMemory;
+  /** The position of the row of each entry; null where ranges name entries by positions. */
+  readonly positions: Uint32Array | null;
+  readonly #rows: Pick<Rows, 'rowAt'>;
+
+  constructor(
+    memory: ResidualMemory,
+    rows: Pick<Rows, 'rowAt'>,
+    positions: Uint32Array | null = null,
+  ) {
+    this.#rows = rows;
+    this.memory = memory;
+    this.positions = positions;
+  }
+
+  /** Room for the entries of a segment. */
+  static ofSegment(
+    bytesPerEntry: number,
+    count: number,
+    rows: Pick<Rows, 'rowAt'>,
+    hasCopies: boolean,
+  ): Entries {
+    const memory = new ResidualMemory(bytesPerEntry, count);
+    return new Entries(memory, rows, hasCopies ? new Uint32Array(count) : null);
+  }
+
+  /** What another thread reads. */
+  get state() {
+    return { memory: this.memory.state, positions: this.positions };
+  }
+
+  /** The entries of another thread, to be searched. */
+  static over({ memory, positions }: Entries['state'], rows: Pick<Rows, 'rowAt'>): Entries {
+    return new Entries(ResidualMemory.over(memory), rows, positions);
+  }
+
+  positionOf(code: number): number {
+    return this.positions === null ? code : this.positions[code];
+  }
+
+  rowOf(code: number): number {
+    return this.#rows.rowAt(this.positionOf(code));
+  }
+
+  get bytes(): number {
+    return this.memory.byteLength + (this.positions?.byteLength ?? 0);
+  }
+
+  /** Copies `count` entries, whose numbers `entryOf` gives, to `to` from row `at` on. */
+  copyTo(to: Residuals, at: number, count: number, entryOf: (i: number) => number): void {
+    for (let i = 0, end = 0; i < count; i = end) {
+      const first = entryOf(i);
+      end = i + 1;
+      while (end < count && entryOf(end) === first + end - i) end++;
+      copyResiduals(this.memory, first, to, at + i, end - i);
+    }
+  }
+
+  /** An entry that searches skip from now on. */
+  remove(entry: number): void {
+    this.memory.setScale(entry, 0);
+  }
+}
+
+/** The first entry of each partition, each at a block, where they have so many; last, their end. */
+export function firstEntries(counts: Uint32Array): Uint32Array {
+  const starts = new Uint32Array(counts.length + 1);
+  for (let p = 0; p < counts.length; p++) {
+    starts[p + 1] = starts[p] + BLOCK_ROWS * Math.ceil(counts[p] / BLOCK_ROWS);
+  }
+  return starts;
+}
 
 /** Rows that have partitions. The place of a row is its position. */
 export interface Placed extends MemoryPart {

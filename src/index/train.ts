@@ -50,25 +50,13 @@ export function heldOutOf(
   const words =
     values instanceof Float32Array ? new Int32Array(buffer, byteOffset, length) : values;
   const held = new Uint8Array(length / width);
-  for (let row = 0; row < held.length; row += 4) {
-    // Four rows at a time, whose steps overlap; the last row stands for those that are missing.
-    const last = width * (held.length - 1 - row);
-    const [q, r, s] = [Math.min(width, last), Math.min(2 * width, last), Math.min(3 * width, last)];
-    let [a, b, c, d] = [width, width, width, width];
-    for (let j = 0, i = row * width; j < width; j++, i++) {
-      a = Math.imul(a ^ words[i], 0x9e37_79b1);
-      b = Math.imul(b ^ words[i + q], 0x9e37_79b1);
-      c = Math.imul(c ^ words[i + r], 0x9e37_79b1);
-      d = Math.imul(d ^ words[i + s], 0x9e37_79b1);
-      a ^= a >>> 15;
-      b ^= b >>> 15;
-      c ^= c >>> 15;
-      d ^= d >>> 15;
+  for (let row = 0, at = 0; row < held.length; row++) {
+    let hash = width;
+    for (const end = at + width; at < end; at++) {
+      hash = Math.imul(hash ^ words[at], 0x9e37_79b1);
+      hash ^= hash >>> 15;
     }
-    held[row] = Number((mixed(a) & (HELD_OUT_CLASSES - 1)) === 0);
-    held[row + 1] = Number((mixed(b) & (HELD_OUT_CLASSES - 1)) === 0);
-    held[row + 2] = Number((mixed(c) & (HELD_OUT_CLASSES - 1)) === 0);
-    held[row + 3] = Number((mixed(d) & (HELD_OUT_CLASSES - 1)) === 0);
+    held[row] = Number((mixed(hash) & (HELD_OUT_CLASSES - 1)) === 0);
   }
   return held;
 }

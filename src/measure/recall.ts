@@ -11,7 +11,7 @@ import { drawnNumbers } from '../base/random';
 import { Codes } from '../codes/codes';
 import type { Id } from '../index/ids';
 import { type QueryRecall, SEARCH_OPTIONS, type SearchOptions } from '../index/index-options';
-import { MemoryEvaluable } from '../index/memory-evaluable';
+import { MemoryEvaluable } from '../index/optimize';
 import { isFlat, matrixOf, needComparable, type Query, queriesOf } from '../index/query';
 import { recallOf, sharesOf } from '../index/recall';
 import { coreOf, SimHashIndex } from '../index/simhash-index';

@@ -20,7 +20,7 @@ import {
   indexFromArrow as openedFrom,
 } from '../table/sealed/index-rows';
 import { NO_VECTORS } from './blocks';
-import { headerOf, type IndexHeader, optionsOf, queryPartsOf } from './header';
+import { headerOf, type IndexHeader, optionsOf, queryPartsOf } from './manifest';
 import { spaceFromArrow, spaceToArrow } from './space-file';
 
 /** What the schema of such a file says; a space is the base64 text of its own file. */

@@ -9,7 +9,8 @@ import { ascending, padded } from '../base/arrays';
 import { type Ids, wrongValue } from '../base/check';
 import { bytesPerCode, checkUnusedBits } from '../codes/codes';
 import type { Id } from '../index/ids';
-import { BLOCK_ROWS, bytesOfRow, newResiduals, type Residuals } from '../kernels/residuals';
+import type { VectorColumns } from '../index/vectors/row-vectors';
+import { BLOCK_ROWS, bytesOfRow, type Residuals } from '../kernels/residuals';
 import { checksum } from '../kernels/xxhash';
 import { asArrow } from '../table/arrow/batches';
 import type { Span } from '../table/arrow/messages';
@@ -51,14 +52,6 @@ const MAX_BLOCK_ROWS = 65_536;
 const BLOCK_BYTES = 2 ** 20;
 /** Most bytes of the vectors of a block: far below the 2 GiB that Arrow's library can write. */
 const VECTOR_BYTES = 2 ** 30;
-
-/** The vectors of rows one after another, by how they are held; all null where they are not. */
-export interface VectorColumns {
-  readonly vectors: Float32Array | Int8Array | null;
-  /** For int8 vectors: the factor by which the values of a row are multiplied. */
-  readonly scales: Float32Array | null;
-  readonly sparse: SparseColumns | null;
-}
 
 export const NO_VECTORS: VectorColumns = { vectors: null, scales: null, sparse: null };
 
@@ -209,32 +202,6 @@ export function blocksToArrow(layout: BlockLayout, blocks: readonly WrittenBlock
     },
   };
   return writeTable(BLOCKS, { kind: 'blocks', ...layout }, [table]);
-}
-
-/** A block without rows. */
-export function emptyBlock({ id, residualBytes, vectors, copies }: BlockLayout): NewBlock {
-  const dense = vectors === 'int8' ? new Int8Array() : new Float32Array();
-  const sparse = {
-    offsets: new Int32Array(1),
-    indices: new BigUint64Array(),
-    weights: new Float32Array(),
-  };
-  return {
-    count: 0,
-    partition: NO_PARTITION,
-    isCopy: false,
-    rows: new Uint32Array(),
-    ids: idColumn([], id),
-    codes: new Uint8Array(),
-    residuals: residualBytes > 0 ? newResiduals(residualBytes, 0) : null,
-    checks: vectors === 'none' ? null : new Uint32Array(),
-    links: copies ? new Uint32Array() : null,
-    vectors: {
-      vectors: vectors === 'int8' || vectors === 'float32' ? dense : null,
-      scales: vectors === 'int8' ? new Float32Array() : null,
-      sparse: vectors === 'sparse' ? sparse : null,
-    },
-  };
 }
 
 /** A block as a batch of a file of rows. */

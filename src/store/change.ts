@@ -14,18 +14,19 @@ import { MemoryIndex } from '../index/memory-index';
 import type { Segment } from '../index/segment';
 import type { Space } from '../index/space';
 import { RowBatch } from '../table/row-batch';
-import { ColumnsFile, refuseOthers, writeColumns } from './carried';
-import { COLUMN_ROWS, StoredColumns } from './columns';
+import { COLUMN_ROWS, ColumnsFile, refuseOthers, StoredColumns, writeColumns } from './columns';
 import { type Content, countLive, openContent, RowSet, type StoredSegment } from './content';
 import { FolderPlace, withContent } from './folder-place';
 import { GenerationWriter } from './generations';
-import { headerOf, type IndexHeader, optionsOf } from './header';
 import { hashOfId } from './id-hashes';
 import {
   type FileKind,
   type FolderFile,
   filesOf,
+  headerOf,
+  type IndexHeader,
   type Manifest,
+  optionsOf,
   type SegmentFiles,
 } from './manifest';
 import { mergeSegments } from './merge-segments';

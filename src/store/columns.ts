@@ -1,13 +1,16 @@
 /**
- * The carried columns of rows in files. It reads only the ranges of the requested columns. A file
- * of columns has the rows of its segment in ascending order, so the position of a row among them
- * gives its values.
+ * The carried columns of rows in files: reads and writes them. It reads only the ranges of the
+ * requested columns. A file of columns has the rows of its segment in ascending order, so the
+ * position of a row among them gives its values.
  */
 
 import { lowerBound } from '../base/arrays';
 import { wrongValue } from '../base/check';
+import { ArrowWriter } from '../table/arrow/writer';
+import type { ColumnInfo } from '../table/columns/types';
 import { RowBatch } from '../table/row-batch';
-import { carriedRows } from '../table/sealed/index-rows';
+import { COLUMNS_HEADER, carriedRows } from '../table/sealed/index-rows';
+import type { FileWriter, OpenFile } from './blocks';
 import type { Content, StoredSegment } from './content';
 import type { FolderFile } from './manifest';
 import type { ByteRange } from './place';
@@ -117,5 +120,64 @@ export class StoredColumns {
     const rows = await this.#stored.rowsOf(segment, signal);
     this.#rows.set(segment, rows);
     return rows;
+  }
+}
+
+/**
+ * Throws unless the columns given have the names and types of those carried before, in the same
+ * order. A column of nulls alone fits every type.
+ */
+export function refuseOthers(added: RowBatch, before: readonly ColumnInfo[]): void {
+  const list = (columns: readonly ColumnInfo[]) =>
+    columns.map(({ name, type }) => `${name}: ${type}`).join(', ') || 'none';
+  const given = added.select([]).columns;
+  const fitted = given.map((column, i) => {
+    const isFree = column.name === before[i]?.name && added.isNull(column.name);
+    return isFree ? before[i] : column;
+  });
+  if (list(fitted) === list(before)) return;
+  throw new Error(`the carried columns are ${list(before)}; those given are ${list(given)}`);
+}
+
+/** Writes columns of so many rows as a file of carried columns. */
+export async function writeColumns(
+  writer: FileWriter,
+  batch: RowBatch,
+  rows: number,
+): Promise<FolderFile> {
+  const output = new ColumnsFile(await writer.create('columns'));
+  await output.add(batch);
+  return output.end(rows);
+}
+
+/** Rows of a batch: a search that shows ten rows reads as many batches. */
+const BATCH_ROWS = 1024;
+
+/** A file of carried columns that is written batch by batch. */
+export class ColumnsFile {
+  readonly #output: OpenFile;
+  readonly #encoder = new ArrowWriter('file', COLUMNS_HEADER);
+  /** Rows that are not a whole batch yet; null before the first. */
+  #rest: RowBatch | null = null;
+
+  constructor(output: OpenFile) {
+    this.#output = output;
+  }
+
+  async add(batch: RowBatch): Promise<void> {
+    const all = this.#rest === null ? batch : RowBatch.join([this.#rest, batch]);
+    let first = 0;
+    for (; first + BATCH_ROWS <= all.count; first += BATCH_ROWS) {
+      await this.#output.write(this.#encoder.write(all.slice(first, first + BATCH_ROWS)));
+    }
+    this.#rest = all.slice(first, all.count);
+  }
+
+  async end(rows: number): Promise<FolderFile> {
+    if (this.#rest !== null && (this.#rest.count > 0 || rows === 0)) {
+      await this.#output.write(this.#encoder.write(this.#rest));
+    }
+    await this.#output.write(this.#encoder.finish());
+    return this.#output.end(rows);
   }
 }

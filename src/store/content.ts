@@ -12,13 +12,13 @@ import type { Space } from '../index/space';
 import type { RowVectors } from '../index/vectors/row-vectors';
 import { fileChecksum } from '../table/sealed/seal';
 import { type BlockTable, blocksFromArrow, COPIES, NO_PARTITION } from './blocks';
-import { queryPartsOf } from './header';
 import {
   checkFileChecksum,
   type FolderFile,
   type Manifest,
   manifestName,
   parseManifest,
+  queryPartsOf,
   type SegmentFiles,
 } from './manifest';
 import { type Place, withPlace } from './place';
@@ -177,8 +177,7 @@ function checkBlocks(
     layout.residualBytes === (space?.bytesPerEntry ?? 0) &&
     layout.copies === copies;
   if (!isOfIndex) throw new Error('damaged: its columns are not those of the index');
-  // A file without rows may have no column.
-  if (count > 0 || layout.id !== null) checkIdType(layout.id, ids);
+  checkIdType(layout.id, ids);
   const [rowsBytes, vectorsBytes] = [files.rows?.bytes ?? 0, files.vectors?.bytes ?? 0];
   let [rows, copied, at, vectorsAt, before] = [0, 0, 0, 0, 0];
   for (let i = 0; i < blocks.count; i++) {

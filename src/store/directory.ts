@@ -15,13 +15,13 @@ import { coreOf, type SimHashIndex } from '../index/simhash-index';
 import { fileChecksum } from '../table/sealed/seal';
 import type { FileWriter, OpenFile } from './blocks';
 import { manifestAt } from './content';
-import { headerOf } from './header';
 import { loadIndex } from './load-index';
 import {
   type FileKind,
   FileNames,
   type FolderFile,
   generationOf,
+  headerOf,
   isEnded,
   type Manifest,
   manifestGeneration,
@@ -178,8 +178,9 @@ async function save(
   const { space } = rows.layout;
   const segments: Manifest['segments'][number][] = [];
   let done = 0;
-  for (const segment of [...rows.sealed()]) {
+  for (const segment of rows.sealed()) {
     call.signal?.throwIfAborted();
+    if (segment.rows.liveCount === 0) continue;
     const whole = rows.compacted(segment);
     segments.push(await writeSegment(writer, headerOf(core), whole, space));
     done += whole.rows.count;

@@ -13,12 +13,12 @@ import { checkReport } from '../index/report';
 import type { ColumnInfo } from '../table/columns/types';
 import type { TextModel } from '../vectors/vectors';
 import { newestManifest } from './generations';
-import { optionsOf } from './header';
 import {
   type FolderFile,
   filesOf,
   type Manifest,
   manifestName,
+  optionsOf,
   type TextSettings,
 } from './manifest';
 

@@ -2,18 +2,16 @@
 
 import { asFormatError } from '../base/check';
 import type { LongCall } from '../base/long-work';
-import { Entries, firstEntries } from '../index/entries';
 import { IdRules } from '../index/ids';
 import { MemoryIndex } from '../index/memory-index';
 import { Rows } from '../index/rows';
-import { type Copies, Segment } from '../index/segment';
+import { type Copies, Entries, firstEntries, Segment } from '../index/segment';
 import { coreOf, SimHashIndex } from '../index/simhash-index';
 import type { RowVectors } from '../index/vectors/row-vectors';
 import { copyResiduals, type Residuals } from '../kernels/residuals';
 import { type BlockRows, type BlockTable, COPIES, idAt, NO_PARTITION, ROWS } from './blocks';
 import { type Content, openContent, type StoredSegment } from './content';
-import { optionsOf } from './header';
-import { filesOf, type Manifest, manifestName, type SegmentFiles } from './manifest';
+import { filesOf, type Manifest, manifestName, optionsOf, type SegmentFiles } from './manifest';
 import { type Place, withPlace } from './place';
 import { blockGroups, positionsIn, Reader } from './reader';
 

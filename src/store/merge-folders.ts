@@ -27,8 +27,7 @@ import {
 } from './evaluated-parts';
 import { FolderPlace } from './folder-place';
 import { neededManifest, prepareNew } from './generations';
-import { optionsOf } from './header';
-import type { FileKind, FolderFile, Manifest } from './manifest';
+import { type FileKind, type FolderFile, type Manifest, optionsOf } from './manifest';
 import { checkWantedInFiles } from './optimize-stored';
 
 export interface MergeOptions extends LongCall {

@@ -6,6 +6,7 @@
 
 import { concatenated } from '../base/arrays';
 import type { Id } from '../index/ids';
+import type { VectorColumns } from '../index/vectors/row-vectors';
 import { copyResiduals, newResiduals, type Residuals } from '../kernels/residuals';
 import {
   type BlockRows,
@@ -15,13 +16,11 @@ import {
   type NewBlock,
   NO_VECTORS,
   ROWS,
-  type VectorColumns,
   widerType,
 } from './blocks';
 import { type Content, countLive, type RowSet, type StoredSegment } from './content';
 import type { GenerationWriter } from './generations';
-import type { IndexHeader } from './header';
-import type { SegmentFiles } from './manifest';
+import type { IndexHeader, SegmentFiles } from './manifest';
 import { type BlockName, Reader } from './reader';
 import { layoutOf, SegmentWriter } from './write-segment';
 
@@ -203,7 +202,7 @@ function gathered(
 ): NewBlock {
   const count = runs.reduce((sum, { from, to }) => sum + to - from, 0);
   const all = <T extends Values>(of: (piece: Piece) => T | null): T | null => {
-    const first = runs.length > 0 ? of(runs[0].piece) : null;
+    const first = of(runs[0].piece);
     if (first === null) return null;
     const width = first.length / runs[0].piece.rows.count;
     const values = new (first.constructor as new (length: number) => T)(count * width);
@@ -223,8 +222,8 @@ function gathered(
     ...of,
     count,
     ids: idColumn(ids, id),
-    rows: all(({ rows }) => rows.rows) ?? new Uint32Array(),
-    codes: all(({ rows }) => rows.codes) ?? new Uint8Array(),
+    rows: all(({ rows }) => rows.rows) as Uint32Array,
+    codes: all(({ rows }) => rows.codes) as Uint8Array,
     residuals: residualsOf(runs, count),
     checks: all(({ rows }) => rows.checks),
     links: all(({ rows }) => rows.links),
@@ -237,7 +236,7 @@ function gathered(
 }
 
 function residualsOf(runs: readonly Run[], count: number): Residuals | null {
-  const first = runs.length > 0 ? runs[0].piece.rows.residuals : null;
+  const first = runs[0].piece.rows.residuals;
   if (first === null) return null;
   const all = newResiduals(first.bytesPerRow, count);
   let at = 0;
@@ -249,7 +248,7 @@ function residualsOf(runs: readonly Run[], count: number): Residuals | null {
 }
 
 function sparseOf(runs: readonly Run[]): VectorColumns['sparse'] {
-  if (runs.length === 0 || runs[0].piece.vectors.sparse === null) return null;
+  if (runs[0].piece.vectors.sparse === null) return null;
   const offsets = [0];
   const indices: BigUint64Array[] = [];
   const weights: Float32Array[] = [];

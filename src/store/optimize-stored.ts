@@ -6,7 +6,6 @@
 
 import { checkOptions, wrongType, wrongValue } from '../base/check';
 import { LongWork } from '../base/long-work';
-import { checkFilter, FilterMemory, type RowFilter } from '../index/filter';
 import type { IndexCore } from '../index/index-core';
 import { OPTIMIZE_OPTIONS, type OptimizeOptions, type RecallReport } from '../index/index-options';
 import { type Layout, MemoryIndex } from '../index/memory-index';
@@ -272,8 +271,7 @@ export class StoredEvaluable extends Evaluable<StoredEvaluable> {
     work: LongWork,
   ): Promise<ReadonlyMap<number, number>> {
     const k = rows.length;
-    const filter = new FilterMemory(checkFilter(rows, () => true) as RowFilter, rows);
-    const how = { probes: null, want: k, margin: 0, k, filter };
+    const how = { probes: null, want: k, margin: 0, k, filter: null, rows };
     const counted = { codesCompared: 0, candidates: 0, probes: 0 };
     const search = new CosineSearch(this.stored, query, how, true, counted);
     const { best } = await this.#queue.run(search, work.call.signal);

@@ -5,6 +5,7 @@
 
 import { runOf } from '../base/arrays';
 import { asFormatError, FormatError } from '../base/check';
+import type { VectorColumns } from '../index/vectors/row-vectors';
 import { checksum } from '../kernels/xxhash';
 import {
   type BlockRows,
@@ -14,7 +15,6 @@ import {
   ROWS,
   readBlock,
   readVectors,
-  type VectorColumns,
 } from './blocks';
 import type { Content, StoredSegment } from './content';
 import type { FolderFile } from './manifest';

@@ -4,21 +4,24 @@
  * to them. A save over a newer generation than the index knows is refused.
  */
 
+import { lowerBound } from '../base/arrays';
 import { checkBoolean, checkOptions, wrongType, wrongValue } from '../base/check';
 import { LONG_CALL, type LongCall } from '../base/long-work';
 import type { Segment } from '../index/segment';
 import { coreOf, type SimHashIndex } from '../index/simhash-index';
+import type { ColumnInfo } from '../table/columns/types';
 import { checkBatch, type RowBatch } from '../table/row-batch';
 import { frequenciesToArrow } from '../text/frequency-file';
 import { FrequencyTable } from '../text/frequency-table';
 import type { TextModel } from '../vectors/vectors';
-import { type CarriedColumns, carriedBy } from './carried';
 import { FolderChange, type NextSegment } from './change';
+import { StoredColumns } from './columns';
 import { pathOf } from './folder-facts';
-import { FolderPlace } from './folder-place';
+import { FolderPlace, withContent } from './folder-place';
 import { holdsIndex, LostError, newestManifest, prepareFolder } from './generations';
 import { loadIndex, savedSegments, spaceNames } from './load-index';
 import type { Manifest, TextSettings } from './manifest';
+import { StoredRows } from './stored-rows';
 
 export interface SaveIndexOptions extends LongCall {
   /** Columns to carry, with a row for each row of the index. */
@@ -121,30 +124,29 @@ async function save(
 ): Promise<Manifest> {
   const { core, folder } = change;
   const { rows, changes: stamp } = core;
-  const inMemory = [...rows.sealed()];
   const known = new Set(origin?.segments.map(({ files }) => files.rows?.name));
   const carried = await carriedBy(folder, origin, given.columns, () => rows.liveRows());
   change.columns = carried?.columns ?? [];
-  const segments: NextSegment[] = [];
+  const segments = new Map<Segment, NextSegment>();
   let done = 0;
-  for (const [i, segment] of inMemory.entries()) {
+  for (const segment of rows.sealed()) {
     given.signal?.throwIfAborted();
     const live = segment.rows.liveCount;
+    if (live === 0) continue;
     const before = savedSegments.get(segment);
     if (before && known.has(before.files.rows?.name) && given.columns === undefined) {
-      segments.push({ files: before, live });
+      segments.set(segment, { files: before, live });
       const { rows: own } = segment;
       for (let at = 0; at < own.count; at++)
         if (own.isRemoved(at)) change.removed.add(own.rowAt(at));
     } else {
-      inMemory[i] = rows.compacted(segment);
-      const columns = await columnsOf(inMemory[i], carried);
-      segments.push(await change.written(inMemory[i], columns));
+      const whole = rows.compacted(segment);
+      segments.set(whole, await change.written(whole, await columnsOf(whole, carried)));
     }
     done += live;
     given.onProgress?.(done, rows.count);
   }
-  change.segments = segments;
+  change.segments = [...segments.values()];
   await takeSpace(change, origin);
   const frequencies = await frequenciesOf(change, origin, given.frequencies);
   // Rows that were optimized meanwhile are in the partitions of another space.
@@ -156,8 +158,53 @@ async function save(
     text: given.text ?? origin?.text ?? null,
     files: frequencies && { frequencies },
   });
-  for (const [i, segment] of inMemory.entries()) savedSegments.set(segment, segments[i].files);
+  for (const [segment, { files }] of segments) savedSegments.set(segment, files);
   return manifest;
+}
+
+/** Columns by row, and their names and types. */
+interface CarriedColumns {
+  readonly columns: readonly ColumnInfo[];
+  /** The columns of some rows, which ascend. */
+  of(rows: Uint32Array): Promise<RowBatch>;
+}
+
+/**
+ * The columns of all rows of an index that is saved: `whole` has a row for each of `liveRows`;
+ * without it those in the files of `origin`. Null where none are carried.
+ */
+async function carriedBy(
+  folder: string,
+  origin: Manifest | null,
+  whole: RowBatch | undefined,
+  liveRows: () => Uint32Array,
+): Promise<CarriedColumns | null> {
+  if (whole !== undefined) {
+    // `select` turns dictionaries into plain columns, as files have them.
+    const { columns } = whole.select([]);
+    if (columns.length === 0) return null;
+    const live = liveRows();
+    return {
+      columns,
+      of: async (rows) => whole.select(Uint32Array.from(rows, (row) => lowerBound(live, row))),
+    };
+  }
+  const columns = origin?.columns ?? [];
+  if (origin === null || columns.length === 0) return null;
+  const names = columns.map(({ name }) => name);
+  const nextRow = origin.segments.at(-1)?.endRow ?? 0;
+  const last = liveRows().at(-1);
+  if (last !== undefined && last >= nextRow) {
+    const wanted = 'give "columns", a row for each of the index';
+    throw new Error(`the folder carries columns (${names.join(', ')}): ${wanted}`);
+  }
+  return {
+    columns,
+    of: (rows) =>
+      withContent(folder, origin, (content) =>
+        new StoredColumns(content, new StoredRows(content, 0)).batchOf(names, rows),
+      ),
+  };
 }
 
 /** The carried columns of the rows of a segment; null where none are carried. */

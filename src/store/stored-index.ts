@@ -36,7 +36,7 @@ import { StoredColumns } from './columns';
 import type { Content } from './content';
 import { StoredRows } from './stored-rows';
 
-/** What a stored index has read so far, and what it found in memory. */
+/** What a stored index has read so far. */
 export interface StoredFigures {
   /** The limit in bytes, and how much of it centroids and the places of rows take. */
   readonly memory: number;
@@ -44,13 +44,6 @@ export interface StoredFigures {
   /** Ranges that were read, and their bytes. */
   readonly reads: number;
   readonly bytesRead: number;
-  /** Partitions that searches found in memory, that were read, and that were evicted. */
-  readonly partitionHits: number;
-  readonly partitionMisses: number;
-  readonly evictions: number;
-  /** Vectors that searches found in memory, and vectors that were read. */
-  readonly vectorHits: number;
-  readonly vectorMisses: number;
 }
 
 /** Queries that are searched for together: one pass over the blocks serves all of them. */
@@ -108,17 +101,12 @@ export class StoredIndex<I extends Id = Id> {
 
   /** What was read since the index was opened. */
   get figures(): StoredFigures {
-    const { partitions, vectors, reader } = this.#rows;
+    const { reads, bytes: bytesRead } = this.#rows.reader.counts;
     return {
       memory: this.#memory,
       fixed: this.#content.bytes,
-      reads: reader.counts.reads,
-      bytesRead: reader.counts.bytes,
-      partitionHits: partitions.counts.hits,
-      partitionMisses: partitions.counts.misses,
-      evictions: partitions.counts.evictions,
-      vectorHits: vectors.counts.hits,
-      vectorMisses: vectors.counts.misses,
+      reads,
+      bytesRead,
     };
   }
 

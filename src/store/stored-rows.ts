@@ -7,19 +7,18 @@ import { ascending, type Range } from '../base/arrays';
 import { FormatError } from '../base/check';
 import { bytesPerCode } from '../codes/codes';
 import type { IndexRow } from '../index/answer';
-import type { Ranges } from '../index/entries';
 import { type Id, idOfKind } from '../index/ids';
 import type { Query } from '../index/query';
-import type { Block, Searched, SearchedPart, Want } from '../index/searched';
+import type { Block, Ranges, Searched, SearchedPart, Want } from '../index/searched';
 import type { Probes } from '../index/space';
 import { CodeMemory } from '../kernels/code-memory';
 import { NO_ROW, type RowCodes } from '../kernels/hits';
 import type { EntryList } from '../kernels/residuals';
 import { idAt, NO_PARTITION } from './blocks';
+import { PartitionCache, VectorCache, type VectorPlace } from './cache';
 import { type Content, noVectorsOf, type StoredSegment } from './content';
 import { bucketOf, hashOfId, positionsOf, readBucket } from './id-hashes';
 import type { FolderFile } from './manifest';
-import { PartitionCache } from './partition-cache';
 import {
   type BlockName,
   blockGroups,
@@ -29,7 +28,6 @@ import {
   positionsIn,
   Reader,
 } from './reader';
-import { VectorCache, type VectorPlace } from './vector-cache';
 
 /** Bytes of blocks that a scan reads together. */
 const SCAN_BYTES = 2 ** 22;

@@ -10,11 +10,12 @@ import { asFormatError, checkOptions, FormatError, messageOf, wrongType } from '
 import { LONG_CALL, type LongCall } from '../base/long-work';
 import { eachPiece } from '../formats/file-io';
 import type { Id } from '../index/ids';
+import type { VectorColumns } from '../index/vectors/row-vectors';
 import { NO_ROW } from '../kernels/hits';
 import { coarseScale, scalesOf } from '../kernels/residuals';
 import { FileChecksum } from '../table/sealed/seal';
 import { frequenciesFromArrow } from '../text/frequency-file';
-import { type BlockRows, idAt, NO_PARTITION, type VectorColumns, vectorChecks } from './blocks';
+import { type BlockRows, idAt, NO_PARTITION, vectorChecks } from './blocks';
 import { COLUMN_ROWS, StoredColumns } from './columns';
 import { type Content, openContent, RowSet, type StoredSegment, wholeFile } from './content';
 import { FolderPlace } from './folder-place';

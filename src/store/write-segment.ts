@@ -20,7 +20,6 @@ import {
   COPIES,
   columnsOfRows,
   columnsOfVectors,
-  emptyBlock,
   type FileWriter,
   idColumn,
   idType,
@@ -34,9 +33,8 @@ import {
   vectorChecks,
   type WrittenBlock,
 } from './blocks';
-import type { IndexHeader } from './header';
 import { hashFile, hashOfId, MIN_HASHED_ROWS } from './id-hashes';
-import type { SegmentFiles } from './manifest';
+import type { IndexHeader, SegmentFiles } from './manifest';
 
 /** Which rows a segment has. */
 interface RowRange {
@@ -123,8 +121,6 @@ export class SegmentWriter {
 
   /** Ends the files, which have all rows but not their carried columns. */
   async end(): Promise<SegmentFiles> {
-    // A file has one block at least: where no row is left, an empty one.
-    if (this.#blocks.length === 0) await this.add(emptyBlock(this.#layout));
     const ended = async ({ file, table }: BlockFile) => {
       await file.write(table.end());
       return file.end(this.#count);

@@ -4,8 +4,7 @@
  */
 
 import { parseFilter } from '../../src/cli/input/filter-text';
-import type { Option } from '../../src/cli/options';
-import { parse } from '../../src/cli/options';
+import { type Option, parse } from '../../src/cli/options';
 import { CommandError } from '../../src/cli/talk';
 import { VERBS } from '../../src/cli/verbs';
 import type { Draws } from '../reference/random';

@@ -7,7 +7,7 @@ import {
   type SparseVector,
   TextHasher,
 } from '../../src/index';
-import { MemoryEvaluable } from '../../src/index/memory-evaluable';
+import { MemoryEvaluable } from '../../src/index/optimize';
 import { type Query, queryOf } from '../../src/index/query';
 
 import { coreOf } from '../../src/index/simhash-index';

@@ -2,8 +2,13 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { LongWork } from '../../src/base/long-work';
-import { MemoryEvaluable } from '../../src/index/memory-evaluable';
-import { checkWanted, EvaluationSource, settled, shuffled } from '../../src/index/optimize';
+import {
+  checkWanted,
+  EvaluationSource,
+  MemoryEvaluable,
+  settled,
+  shuffled,
+} from '../../src/index/optimize';
 import { queryOf } from '../../src/index/query';
 import { coreOf } from '../../src/index/simhash-index';
 import { IndexFolder, openIndex, SimHashIndex, saveIndex } from '../../src/node';

@@ -7,22 +7,22 @@ import { GenerationWriter, newestManifest } from '../../src/store/generations';
 import type { Manifest } from '../../src/store/manifest';
 
 /** While it is set, files have another byte than was written: a bad disk. */
-const disk = vi.hoisted(() => ({ isBad: false }));
-vi.mock('../../src/store/generation-file', async (original) => {
-  const { GenerationFile } = (await original()) as typeof import('../../src/store/generation-file');
-  const create = async (path: string) => {
-    const file = await GenerationFile.create(path);
-    const end = file.end.bind(file);
-    file.end = async () => {
-      const checksum = await end();
-      const bytes = readFileSync(path);
-      bytes[900] ^= 1;
-      if (disk.isBad) writeFileSync(path, bytes);
-      return checksum;
-    };
-    return file;
+const disk = { isBad: false };
+const { create } = GenerationWriter.prototype;
+vi.spyOn(GenerationWriter.prototype, 'create').mockImplementation(async function (
+  this: GenerationWriter,
+  kind,
+) {
+  const file = await create.call(this, kind);
+  const end = async (rows: number) => {
+    const made = await file.end(rows);
+    const path = join(folder, made.name);
+    const bytes = readFileSync(path);
+    bytes[900] ^= 1;
+    if (disk.isBad) writeFileSync(path, bytes);
+    return made;
   };
-  return { GenerationFile: { create } };
+  return { ...file, end };
 });
 
 const root = mkdtempSync(join(tmpdir(), 'halfspace-generations-'));

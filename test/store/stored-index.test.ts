@@ -249,9 +249,8 @@ it('tells what it did where that is asked for', async () => {
   const index = await openIndex(sound, { memory: '64MB' });
   const { explain } = await index.search(query, { explain: true });
   expect(explain).toMatchObject({ method: 'partitions', probes: index.report?.probes });
-  const { reads, bytesRead, partitionMisses } = index.figures;
-  expect(partitionMisses).toBe(index.report?.probes);
-  expect(reads).toBeGreaterThan(partitionMisses);
+  const { reads, bytesRead } = index.figures;
+  expect(reads).toBeGreaterThan(index.report?.probes as number);
   expect(bytesRead).toBeGreaterThan(0);
   await index.close();
 });

@@ -21,7 +21,7 @@ export interface KeptSparseVector {
   readonly values: Float32Array;
 }
 
-/** The columns of vectors in an index file. */
+/** Vectors of rows one after another, by how they are held; all null where they are not. */
 export type VectorColumns = Pick<IndexRows, 'vectors' | 'scales' | 'sparse'>;
 
 /** Dense vectors as other threads read them in place: the first `count` rows. */
