@@ -327,68 +327,31 @@ function focusMembers(): void {
   });
 }
 
-// Two texts are compared by sentences first, and changed sentences word by word, so that time and
-// memory stay small, and what differs is shown where it differs.
-
 /** A run of text that both texts have (0), or only the first (-1) or the second (1). */
 interface Piece {
   readonly side: -1 | 0 | 1;
   readonly text: string;
 }
 
-/** A word, one character of a script without blanks, a run of white space, or another sign. */
+/** A word, one character of a script without blanks, or another sign, with the blanks before it. */
 const WORDS = new RegExp(
-  '[\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\p{Script=Thai}]|' +
-    '[\\p{L}\\p{N}\\p{M}]+|\\s+|[\\s\\S]',
+  '\\s*(?:[\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\p{Script=Thai}]|' +
+    '[\\p{L}\\p{N}\\p{M}]+|\\S)|\\s+',
   'gu',
 );
-/** A sentence or a line, with the white space after it. */
-const SENTENCES = /[^.!?。！？\n]*(?:[.!?。！？\n]+\s*|$)/gu;
-/** Changed parts that are found one by one, at most: their square is the memory, some megabytes. */
+/** Changed words, at most: their square is the memory, 16 MB. */
 const MAX_CHANGES = 1000;
 
 /**
  * The pieces of both texts in their order: those of sides 0 and -1 joined are `one`, those of 0 and
- * 1 are `other`. Sentences that only one text has, between common ones, are compared by their
- * words.
+ * 1 are `other`. With too many changes nothing is taken for common.
  */
 export function differences(one: string, other: string): Piece[] {
-  const pieces: Piece[] = [];
-  let [gone, added] = ['', ''];
-  for (const { side, text } of [...compared(sentencesOf(one), sentencesOf(other)), alone(0, '')]) {
-    if (side < 0) gone += text;
-    else if (side > 0) added += text;
-    else {
-      pieces.push(...compared(wordsOf(gone), wordsOf(added)), alone(0, text));
-      [gone, added] = ['', ''];
-    }
-  }
-  return mergedPieces(pieces);
+  const words = (text: string) => text.match(WORDS) ?? [];
+  return merged(byChanges(words(one), words(other)) ?? [alone(-1, one), alone(1, other)]);
 }
 
-const wordsOf = (text: string): readonly string[] => text.match(WORDS) ?? [];
-const sentencesOf = (text: string) => (text.match(SENTENCES) ?? []).filter((part) => part !== '');
 const alone = (side: Piece['side'], text: string): Piece => ({ side, text });
-
-/**
- * The pieces of two lists, one for each part; with too many changes nothing between equal ends is
- * taken for common.
- */
-function compared(a: readonly string[], b: readonly string[]): Piece[] {
-  let start = 0;
-  while (start < Math.min(a.length, b.length) && a[start] === b[start]) start++;
-  let [endA, endB] = [a.length, b.length];
-  while (endA > start && endB > start && a[endA - 1] === b[endB - 1]) {
-    endA--;
-    endB--;
-  }
-  const [left, right] = [a.slice(start, endA), b.slice(start, endB)];
-  return [
-    ...a.slice(0, start).map((text) => alone(0, text)),
-    ...(byChanges(left, right) ?? [alone(-1, left.join('')), alone(1, right.join(''))]),
-    ...a.slice(endA).map((text) => alone(0, text)),
-  ];
-}
 
 /**
  * The pieces of two lists with the fewest changes, by the algorithm of Myers (1986): its time is in
@@ -443,32 +406,15 @@ function traced(
   return pieces;
 }
 
-/**
- * Joins neighbouring pieces. What is gone and what is added are collected until the next common
- * piece; white space between changed words belongs to the change, so that it is one piece.
- */
-function mergedPieces(pieces: readonly Piece[]): Piece[] {
-  const all: Piece[] = [];
-  let [gone, added] = ['', ''];
-  const end = () => {
-    if (gone !== '') all.push(alone(-1, gone));
-    if (added !== '') all.push(alone(1, added));
-    [gone, added] = ['', ''];
-  };
-  pieces.forEach(({ side, text }, i) => {
-    const isBetween = i > 0 && pieces[i - 1].side !== 0 && (pieces[i + 1]?.side ?? 0) !== 0;
-    if (side < 0) gone += text;
-    else if (side > 0) added += text;
-    else if (isBetween && gone !== '' && added !== '' && /^\s+$/.test(text)) {
-      gone += text;
-      added += text;
-    } else if (text !== '') {
-      end();
-      const last = all.at(-1);
-      if (last?.side === 0) all[all.length - 1] = alone(0, last.text + text);
-      else all.push(alone(0, text));
-    }
-  });
-  end();
-  return all;
+/** Joins neighbouring pieces: between two common ones are what is gone, then what is added. */
+function merged(pieces: readonly Piece[]): Piece[] {
+  const runs = [['', '', '']]; // what is gone, what is added, and the common text behind them
+  for (const { side, text } of pieces) {
+    if (side !== 0 && runs[runs.length - 1][2] !== '') runs.push(['', '', '']);
+    runs[runs.length - 1][side === 0 ? 2 : (side + 1) / 2] += text;
+  }
+  const sides = [-1, 1, 0] as const;
+  return runs.flatMap((run) => run.map((text, i) => alone(sides[i], text))).filter(isThere);
 }
+
+const isThere = ({ text }: Piece) => text !== '';
