@@ -110,42 +110,29 @@ export function idNamed(known: { has(id: Id): boolean }, text: string): Id | und
   return idsNamed(text).find((id) => known.has(id));
 }
 
-/** Columns of the rows of an index as values, for filters. They are read at first use. */
-export class Carried {
-  readonly #all = new Map<string, readonly unknown[]>();
+/**
+ * Those of some rows that meet a filter (filter-text.ts), in their order; all of them, not a copy,
+ * if it is empty. `valuesOf` gives a column, a value for each of the rows.
+ */
+export function rowsThatMeet(
+  filter: string,
+  rows: Uint32Array,
+  valuesOf: (column: string) => readonly unknown[],
+): Uint32Array {
+  if (filter.trim() === '') return rows;
+  const { columns, meets } = parseFilter(filter);
+  const values = new Map(columns.map((name) => [name, valuesOf(name)]));
+  let at = 0;
+  const valueIn = (name: string) => values.get(name)?.[at];
+  return rows.filter((_, position) => {
+    at = position;
+    return meets(valueIn);
+  });
+}
 
-  /**
-   * `rows` are those that are not removed, ascending. `read` returns the values of a column, one
-   * for each of them; it is called once a column.
-   */
-  constructor(
-    readonly rows: Uint32Array,
-    private readonly read: (name: string) => readonly unknown[],
-  ) {}
-
-  /** The positions in `rows` of some of these rows. */
-  positionsOf(some: Iterable<number>): Uint32Array {
-    return Uint32Array.from(some, (row) => lowerBound(this.rows, row));
-  }
-
-  /** The rows that meet a filter (filter-text.ts), ascending; all, not a copy, if it is empty. */
-  rowsThatMeet(filter: string): Uint32Array {
-    if (filter.trim() === '') return this.rows;
-    const { columns, meets } = parseFilter(filter);
-    const values = new Map(columns.map((name) => [name, this.#valuesOf(name)]));
-    let at = 0;
-    const valueIn = (name: string) => values.get(name)?.[at];
-    return this.rows.filter((_, position) => {
-      at = position;
-      return meets(valueIn);
-    });
-  }
-
-  #valuesOf(name: string): readonly unknown[] {
-    const values = this.#all.get(name) ?? this.read(name);
-    this.#all.set(name, values);
-    return values;
-  }
+/** The positions of some rows among ascending ones. */
+export function positionsIn(rows: Uint32Array, some: ArrayLike<number>): Uint32Array {
+  return Uint32Array.from(some, (row) => lowerBound(rows, row));
 }
 
 export type SearchedIndex = SimHashIndex | StoredIndex;
@@ -163,7 +150,7 @@ export async function carriedReader(
   if (!(index instanceof SimHashIndex)) return (rows) => index.carried(names, rows);
   const columns = (await folder.columns(names)) ?? RowBatch.of({});
   const live = liveRows(index);
-  return async (rows) => columns.select(rows.map((row) => lowerBound(live, row)));
+  return async (rows) => columns.select(positionsIn(live, rows));
 }
 
 /**
@@ -185,7 +172,7 @@ export async function rowsOfFilter(
   const batch = isLoaded ? await folder.columns(carried) : await index.carried(carried, rows);
   const ids = () => Array.from(rows, (row) => (index as SimHashIndex).idOf(row));
   const valuesOf = (name: string) => (isIds(name) ? ids() : batch ? comparable(batch, name) : []);
-  return new Carried(rows, valuesOf).rowsThatMeet(filter);
+  return rowsThatMeet(filter, rows, valuesOf);
 }
 
 /** Refuses a filter that names a column that the index does not carry. */

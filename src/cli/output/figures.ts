@@ -1,8 +1,7 @@
 /**
  * Numbers and texts as people read them: thousands by commas, bytes, durations, shares, command
  * lines, excerpts, texts without characters that a terminal would obey, and what `optimize`
- * measured. The same in every locale. Tables have columns as wide as their cells need and the
- * terminal allows, numbers to the right.
+ * measured; and tables. The same in every locale.
  */
 
 import type { Measure } from '../../codes/measure';
@@ -63,20 +62,6 @@ const OBEYED = /[^\P{Cc}\n\t]|[\p{Bidi_C}\u2028\u2029]|\p{Cs}/gu;
 /** A text with U+FFFD, `�`, in place of each character that a terminal would obey. */
 export function printable(text: string): string {
   return text.replaceAll(OBEYED, '\u{fffd}');
-}
-
-/** Characters that take two columns of a terminal: East Asian ones, and emoji. */
-const WIDE = new RegExp(
-  '[\\u1100-\\u115f\\u2e80-\\u303e\\u3041-\\ua4cf\\uac00-\\ud7a3\\uf900-\\ufaff\\ufe30-\\ufe6f' +
-    '\\uff00-\\uff60\\uffe0-\\uffe6\\u{1f300}-\\u{1faff}\\u{20000}-\\u{3fffd}]',
-  'u',
-);
-
-/** Columns of a terminal that a text takes: combining marks take none, wide characters two. */
-function columnsOfText(text: string): number {
-  if (/^[\x20-\x7e]*$/.test(text)) return text.length;
-  const columns = Array.from(text, (one) => (/\p{Mn}/u.test(one) ? 0 : WIDE.test(one) ? 2 : 1));
-  return columns.reduce<number>((sum, one) => sum + one, 0);
 }
 
 /** Breaks a text at blanks into lines of at most `width` characters; longer words stay whole. */
@@ -171,57 +156,37 @@ export function recallWords(
   return `${found} (95 %: ${low} to ${high}, ${which})`;
 }
 
-/** Columns of a terminal below which no column of a table is narrowed. */
-const MIN_WIDTH = 6;
-const GAP = '  ';
-
 /** Cells of numbers, as `1,234`, `−0.5`, `3 of 40` or `–` for none. */
 const NUMBER = /^(?:[+\-−]?[\d,]*\.?\d+(?:e[+-]?\d+)?(?: of [\d,]+)?|–?)$/;
+/** Characters of a cell, at most, but in the last column, where texts are. */
+const CELL = 40;
 
 /**
- * Returns a function that sets a row of cells as a line, in columns as wide as those of `rows`,
- * which must have one row at least. Columns of numbers below the first row are set to the right.
- * Where the widths exceed `width`, in columns of a terminal, the widest are narrowed, and longer
- * cells are cut.
+ * Rows as lines of cells in columns, of which the longest lines are cut to `width` characters.
+ * Columns of numbers below the first row are set to the right.
  */
-export function lineSetter(
-  rows: readonly (readonly string[])[],
-  width: number,
-): (cells: readonly string[]) => string {
-  const areNumbers = rows[0].map((_, i) => rows.slice(1).every((row) => NUMBER.test(row[i])));
-  const widths = rows[0].map((_, i) => Math.max(...rows.map((row) => columnsOfText(row[i]))));
-  let excess = widths.reduce((sum, one) => sum + one, 0) + GAP.length * (widths.length - 1) - width;
-  // Takes from the widest column, one at a time, until the table fits.
-  for (; excess > 0; excess--) {
-    const widest = widths.indexOf(Math.max(...widths));
-    if (widths[widest] <= MIN_WIDTH) break;
-    widths[widest]--;
-  }
-  return (cells) => {
-    const fitting = cells.map((cell, i) => fitted(cell, widths[i], areNumbers[i]));
-    return fitting.join(GAP).trimEnd();
-  };
-}
-
-/** Rows as lines, each indented by two blanks, at most `width` columns of a terminal wide. */
-export function aligned(
+export function tableLines(
   rows: readonly (readonly string[])[],
   width = Number.POSITIVE_INFINITY,
-): string {
-  const line = lineSetter(rows, width);
-  return rows.map((row) => `  ${line(row)}`).join('\n');
+): string[] {
+  const last = rows[0].length - 1;
+  const columns = rows[0].map((_, i) => {
+    const cells = rows.map((row) => (i < last ? beginning(row[i], CELL) : row[i]));
+    const wide = Math.max(...cells.map((cell) => cell.length));
+    const areNumbers = cells.slice(1).every((cell) => NUMBER.test(cell));
+    return cells.map((cell) => (areNumbers ? cell.padStart(wide) : cell.padEnd(wide)));
+  });
+  return rows.map((_, at) => {
+    const line = columns.map((cells) => cells[at]).join('  ');
+    return beginning(line.trimEnd(), width);
+  });
 }
 
-/** A cell padded to the width of its column, or cut with a … at its end. */
-function fitted(text: string, width: number, isRight: boolean): string {
-  const blanks = ' '.repeat(Math.max(0, width - columnsOfText(text)));
-  if (columnsOfText(text) <= width) return isRight ? blanks + text : text + blanks;
-  let kept = '';
-  for (const character of text) {
-    if (columnsOfText(kept + character) > width - 1) break;
-    kept += character;
-  }
-  return `${kept}…${' '.repeat(Math.max(0, width - 1 - columnsOfText(kept)))}`;
+/** The same as one text, each line indented by two blanks. */
+export function aligned(rows: readonly (readonly string[])[], width?: number): string {
+  return tableLines(rows, width)
+    .map((line) => `  ${line}`)
+    .join('\n');
 }
 
 /** A replacer for JSON.stringify: bigints become texts, typed arrays become arrays. */

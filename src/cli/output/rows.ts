@@ -17,7 +17,7 @@ import {
   type RowWriter,
 } from '../../node';
 import type { Call } from '../call';
-import { jsonOf, lineSetter, printable } from './figures';
+import { jsonOf, printable, tableLines } from './figures';
 
 interface OutputOptions {
   /** Inputs of the verb, which are never replaced. */
@@ -101,33 +101,22 @@ interface TableOptions {
   write(text: string): Promise<void>;
 }
 
-/** Rows of the first batch whose cells decide the widths. */
-const FIRST_ROWS = 200;
-
-/**
- * Writes batches of the same columns as lines below one heading. The first batch with rows decides
- * widths and alignment, so that nothing waits for later ones; their longer cells are cut.
- */
+/** Writes batches of the same columns as a table each, the first with a heading. */
 export class PeopleTable implements RowWriter {
   rowCount = 0;
-  #line: ReturnType<typeof lineSetter> | null = null;
 
   constructor(private readonly options: TableOptions) {}
 
   async write(batch: RowBatch): Promise<void> {
     if (batch.count === 0) return;
     const { width, write } = this.options;
+    const names = batch.columns.map(({ name }) => cellText(name));
     const values = batch.columns.map(({ name }) => batch.values(name));
     const rows = Array.from({ length: batch.count }, (_, row) =>
       values.map((column) => cellText(column[row])),
     );
-    const lines: string[] = [];
-    if (this.#line === null) {
-      const names = batch.columns.map(({ name }) => cellText(name));
-      this.#line = lineSetter([names, ...rows.slice(0, FIRST_ROWS)], width);
-      lines.push(this.#line(names));
-    }
-    lines.push(...rows.map(this.#line));
+    // The heading of later batches only sets the widths.
+    const lines = tableLines([names, ...rows], width).slice(Math.min(1, this.rowCount));
     this.rowCount += batch.count;
     await write(`${lines.join('\n')}\n`);
   }

@@ -9,7 +9,14 @@ import { type InStages, LongWork } from '../../base/long-work';
 import type { Call } from '../../cli/call';
 import { comparable } from '../../cli/input/filter-text';
 import { buildIndex } from '../../cli/input/new-index';
-import { Carried, carriedName, idNamed, likenessOf, openFolder } from '../../cli/input/saved-index';
+import {
+  carriedName,
+  idNamed,
+  likenessOf,
+  openFolder,
+  positionsIn,
+  rowsThatMeet,
+} from '../../cli/input/saved-index';
 import { beginning, counted, excerpt, jsonOf } from '../../cli/output/figures';
 import { localName } from '../../formats/web-source';
 import { similaritiesIn } from '../../index/answer';
@@ -76,8 +83,8 @@ interface Parts {
 /** Rows in memory, and what the page can ask about them. */
 export class Explored {
   readonly index: SimHashIndex;
-  /** The columns as values, for filters. */
-  readonly carried: Carried;
+  /** The rows that are not removed, ascending: not to be changed. */
+  readonly rows: Uint32Array;
   /** The column of texts that rows are shown and searched by; null without one. */
   readonly textColumn: string | null;
   /** The column by which rows are called where their ids are numbers; null for ids. */
@@ -101,11 +108,7 @@ export class Explored {
     this.index = index;
     this.#names = columns?.columns.map(({ name }) => name) ?? [];
     const rows = liveRows(index);
-    this.carried = new Carried(rows, (name) => {
-      if (columns !== null && this.#names.includes(name)) return comparable(columns, name);
-      if (name === 'id') return Array.from(rows, (row) => index.idOf(row));
-      throw new RangeError(`no column "${name}", there are ${this.#names.join(', ') || 'none'}`);
-    });
+    this.rows = rows;
     const texts = columns?.columns.filter(({ fits }) => fits.includes('text')) ?? [];
     this.textColumn =
       shownColumn ?? texts.find(({ name }) => columns && isProse(columns, name))?.name ?? null;
@@ -118,9 +121,14 @@ export class Explored {
     return this.parts.fileAt?.(row);
   }
 
-  /** The rows that are not removed, ascending: a view, not to be changed. */
-  get rows(): Uint32Array {
-    return this.carried.rows;
+  /** The rows that meet a filter, ascending. */
+  rowsThatMeet(filter: string): Uint32Array {
+    const { index, columns } = this.parts;
+    return rowsThatMeet(filter, this.rows, (name) => {
+      if (columns !== null && this.#names.includes(name)) return comparable(columns, name);
+      if (name === 'id') return Array.from(this.rows, (row) => index.idOf(row));
+      throw new RangeError(`no column "${name}", there are ${this.#names.join(', ') || 'none'}`);
+    });
   }
 
   about(): About {
@@ -143,7 +151,7 @@ export class Explored {
 
   /** The columns of some rows; null without columns. */
   columnsOf(rows: ArrayLike<number>): RowBatch | null {
-    return this.parts.columns?.select(this.carried.positionsOf(Array.from(rows))) ?? null;
+    return this.parts.columns?.select(positionsIn(this.rows, rows)) ?? null;
   }
 
   /** The values of a column for some rows as texts, cut to LONG_TEXT; '' for null. */
@@ -221,7 +229,7 @@ export class Explored {
    * find itself. A text is compared by the model of the vectors, else by its words with all texts.
    */
   async search({ text, id, row: given, k, filter }: SearchRequest): Promise<SearchAnswer> {
-    const allowed = this.carried.rowsThatMeet(filter);
+    const allowed = this.rowsThatMeet(filter);
     const isByWords = text !== undefined && this.parts.model === null;
     const words = isByWords ? await this.#wordSearch() : null;
     const row = id === undefined ? given : this.#rowNamed(id);
@@ -248,7 +256,7 @@ export class Explored {
   /** Hits without their cards, by words: exact. */
   #nearestByWords(words: WordSearch, text: string, k: number, allowed: Uint32Array) {
     const isAllowed = new Uint8Array(this.rows.length);
-    for (const position of this.carried.positionsOf(allowed)) isAllowed[position] = 1;
+    for (const position of positionsIn(this.rows, allowed)) isAllowed[position] = 1;
     const { texts, cosines } = words.nearest(text, k, (position) => isAllowed[position] === 1);
     const hits = Array.from(texts, (position, i) => {
       return { row: this.rows[position], similarity: cosines[i], distance: null };

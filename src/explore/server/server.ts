@@ -217,7 +217,7 @@ function rowsOf(explored: Explored, rows: unknown): number[] {
 }
 
 function rowsAnswer(explored: Explored, filter: string): RowsAnswer {
-  const rows = explored.carried.rowsThatMeet(filter);
+  const rows = explored.rowsThatMeet(filter);
   return {
     total: rows.length,
     matching: filter.trim() === '' ? null : packed(rows),
