@@ -304,7 +304,7 @@ export class FolderChange {
     const isChanged = (group: readonly number[]) =>
       group.length > 1 || this.#isHollow(group[0], how);
     if (!groups.some(isChanged)) return;
-    await withPlace(new FolderPlace(this.folder, this.base?.generation), async (place) => {
+    await withPlace(new FolderPlace(this.folder), async (place) => {
       const content = await this.opened(place);
       const next: NextSegment[] = [];
       let done = 0;

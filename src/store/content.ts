@@ -21,7 +21,7 @@ import {
   queryPartsOf,
   type SegmentFiles,
 } from './manifest';
-import { type Place, withPlace } from './place';
+import { type Place, readOf, withPlace } from './place';
 import { removedFromArrow, spaceFromArrow } from './space-file';
 
 /** A segment that was opened. */
@@ -84,7 +84,7 @@ export async function openContent(
   ) =>
     file === undefined
       ? null
-      : read(await wholeFile(place, file, signal), `${place.name}/${file.name}`);
+      : read(await wholeFile(place, manifest, file, signal), `${place.name}/${file.name}`);
   const [first, last] = range ?? [0, manifest.segments.length - 1];
   if (range !== undefined) checkInteger('segments[1]', last, first, manifest.segments.length - 1);
   const some = manifest.segments.slice(first, last + 1);
@@ -152,10 +152,11 @@ export function countLive(segments: readonly StoredSegment[], removed: RowSet): 
 /** Reads a whole file and compares its checksum. */
 export async function wholeFile(
   place: Place,
+  { generation }: Manifest,
   file: FolderFile,
   signal?: AbortSignal,
 ): Promise<Uint8Array> {
-  const [bytes] = await place.read(file, [{ at: 0, length: file.bytes }], signal);
+  const [bytes] = await readOf(place, generation, file, [{ at: 0, length: file.bytes }], signal);
   checkFileChecksum(fileChecksum(bytes), file, `${place.name}/${file.name}`);
   return bytes;
 }

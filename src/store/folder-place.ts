@@ -11,16 +11,17 @@ import { FormatError } from '../base/check';
 import { fill, ignore, type Readable } from '../formats/file-io';
 import { checkFileSize } from '../table/sealed/seal';
 import { type Content, openContent } from './content';
-import { findManifest, missingFile } from './generations';
+import { findManifest } from './generations';
 import type { Manifest } from './manifest';
-import { type ByteRange, joinedRanges, type NamedFile, type Place, withPlace } from './place';
+import {
+  type ByteRange,
+  MissingFileError,
+  type NamedFile,
+  type Place,
+  readJoined,
+  withPlace,
+} from './place';
 
-/**
- * How many ranges of one file are read at once: more than Node has threads for files, so that
- * these never wait for the event loop. Threads of our own were no faster, whether the file was in
- * the page cache or not.
- */
-const PARALLEL = 32;
 /**
  * Ranges at most this many bytes apart are read by one call: copying what lies between takes less
  * time than a call. Partitions near each other have numbers near each other.
@@ -35,18 +36,13 @@ export class FolderPlace implements Place {
   readonly #running = new Set<Promise<unknown>>();
   readonly #buffers = new ReadBuffers();
   #isClosed = false;
-  /** The generation whose manifest was read or given last, for errors. */
-  #generation: number | null;
 
-  constructor(folder: string, generation: number | null = null) {
+  constructor(folder: string) {
     this.name = folder;
-    this.#generation = generation;
   }
 
-  async manifest() {
-    const found = await findManifest(this.name);
-    if (found !== null) this.#generation = found.generation;
-    return found;
+  manifest() {
+    return findManifest(this.name);
   }
 
   read(file: NamedFile, ranges: readonly ByteRange[], signal?: AbortSignal): Promise<Uint8Array[]> {
@@ -61,17 +57,15 @@ export class FolderPlace implements Place {
     signal: AbortSignal | undefined,
   ): Promise<Uint8Array[]> {
     const { fd } = await this.#handle(file);
-    const results: Uint8Array[] = ranges.map(() => new Uint8Array());
-    const reads = joinedRanges(ranges, MAX_GAP);
-    const all = await bytesOf({ fd, buffers: this.#buffers }, reads, signal);
-    reads.forEach(({ at, length, parts }, i) => {
-      if (all[i].length < length) throw cutShort(this.#path(file), at);
-      for (const part of parts) {
-        const from = ranges[part].at - at;
-        results[part] = all[i].subarray(from, from + ranges[part].length);
-      }
-    });
-    return results;
+    signal?.throwIfAborted();
+    const readOne = async ({ at, length }: ByteRange) => {
+      const bytes = this.#buffers.take(length);
+      if ((await fill(quickly(fd), bytes, at)) === length) return bytes;
+      // It became shorter after it was opened.
+      const what = `cut short while it was open: it ends before byte ${at} was read`;
+      throw new FormatError(what, this.#path(file));
+    };
+    return readJoined(ranges, MAX_GAP, (joined) => Promise.all(joined.map(readOne)));
   }
 
   #path({ name }: NamedFile): string {
@@ -94,7 +88,7 @@ export class FolderPlace implements Place {
   async #opened(file: NamedFile): Promise<FileHandle> {
     const path = this.#path(file);
     const handle = await open(path, 'r').catch(ignore(['ENOENT']));
-    if (handle === null) throw await missingFile(this.name, this.#generation, file.name);
+    if (handle === null) throw new MissingFileError(path);
     try {
       checkFileSize((await handle.stat()).size, file.bytes, path);
     } catch (error) {
@@ -124,32 +118,9 @@ export function withContent<T>(
   work: (content: Content) => Promise<T>,
   signal?: AbortSignal,
 ): Promise<T> {
-  return withPlace(new FolderPlace(folder, manifest.generation), async (place) =>
+  return withPlace(new FolderPlace(folder), async (place) =>
     work(await openContent(place, manifest, { signal })),
   );
-}
-
-/** The bytes of each range, fewer where the file ends within it. */
-async function bytesOf(
-  { fd, buffers }: { fd: number; buffers: ReadBuffers },
-  ranges: readonly ByteRange[],
-  signal: AbortSignal | undefined,
-): Promise<Uint8Array[]> {
-  const file = quickly(fd);
-  const all: Uint8Array[] = [];
-  let next = 0;
-  // PARALLEL loops run at once; each takes the next range until none is left.
-  const readSome = async () => {
-    while (next < ranges.length) {
-      signal?.throwIfAborted();
-      const i = next++;
-      const { at, length } = ranges[i];
-      const bytes = buffers.take(length);
-      all[i] = bytes.subarray(0, await fill(file, bytes, at));
-    }
-  };
-  await Promise.all(Array.from({ length: Math.min(PARALLEL, ranges.length) }, readSome));
-  return all;
 }
 
 /**
@@ -166,11 +137,6 @@ function quickly(fd: number): Readable {
         });
       }),
   };
-}
-
-/** The error for a file that became shorter after it was opened. */
-function cutShort(path: string, at: number): FormatError {
-  return new FormatError(`cut short while it was open: it ends before byte ${at} was read`, path);
 }
 
 /** Buffers have a power of two of bytes, at least so many. */

@@ -37,7 +37,7 @@ import {
   newManifest,
   parseManifest,
 } from './manifest';
-import { type FoundManifest, IS_MISSING, noManifest } from './place';
+import { type FoundManifest, noManifest } from './place';
 
 /** A copy of the newest manifest, for people and other programs. */
 const COPY = 'manifest.json';
@@ -51,9 +51,6 @@ const TRIES = 5;
  * generation.
  */
 export class LostError extends Error {}
-
-/** The files of an older generation were deleted, since newer ones were saved: open it again. */
-class GoneError extends Error {}
 
 /** The generations whose manifests are in a folder, ascending. */
 export async function generationsIn(folder: string): Promise<number[]> {
@@ -112,7 +109,7 @@ export async function withNewest<T>(
       return await work(base);
     } catch (error) {
       // Files of `base` are deleted once another writer has saved twice: no damage, but too late.
-      const isMissing = error instanceof FormatError || error instanceof GoneError;
+      const isMissing = error instanceof FormatError;
       const now = isMissing ? await newestManifest(folder).catch(() => base) : base;
       const isLate = error instanceof LostError || now?.checksum !== base.checksum;
       if (!isLate || left === 0) throw error;
@@ -140,25 +137,6 @@ export async function checkCopy(folder: string, newest: Manifest): Promise<void>
   parseManifest(bytes, path, generation);
   if (generation <= newest.generation) return;
   throw new FormatError(`generation ${generation}, newer than any there is`, path);
-}
-
-/**
- * The error for a file that is missing: a GoneError where newer generations were saved since, else
- * a FormatError.
- */
-export async function missingFile(
-  folder: string,
-  generation: number | null,
-  name: string,
-): Promise<Error> {
-  const newest = await newestManifest(folder);
-  if (newest === null || newest.generation <= (generation ?? Number.POSITIVE_INFINITY)) {
-    return new FormatError(IS_MISSING, join(folder, name));
-  }
-  const now = newest.generation;
-  return new GoneError(
-    `generation ${generation} of ${folder} is gone, it is at ${now}: open it again`,
-  );
 }
 
 /**

@@ -10,7 +10,7 @@ import { checkInteger, FormatError, wrongType, wrongValue } from '../base/check'
 import { bytesOf, MissingError, TIMEOUT_MS, type Wanted } from '../base/http-requests';
 import { whenAborted } from '../base/long-work';
 import { checkFileSize } from '../table/sealed/seal';
-import { type ByteRange, IS_MISSING, joinedRanges, type NamedFile, type Place } from './place';
+import { type ByteRange, MissingFileError, type NamedFile, type Place, readJoined } from './place';
 
 /**
  * Ranges at most this many bytes apart become one request, which also reads the bytes between them.
@@ -25,8 +25,6 @@ export class HttpPlace implements Place {
   readonly name: string;
   readonly isFar = true;
   readonly #base: URL;
-  /** The generation of the manifest that was read last; null before. */
-  #generation: number | null = null;
   /** The running reads, which `close` aborts. */
   readonly #running = new Set<AbortController>();
   readonly #timeoutMs: number;
@@ -38,14 +36,8 @@ export class HttpPlace implements Place {
     this.name = `${this.#base.origin}${this.#base.pathname.slice(0, -1)}`;
   }
 
-  async manifest(signal?: AbortSignal) {
-    const found = await this.#manifest(signal);
-    this.#generation = found?.generation ?? null;
-    return found;
-  }
-
   /** `manifest.json` belongs to the newest generation. */
-  async #manifest(signal?: AbortSignal) {
+  async manifest(signal?: AbortSignal) {
     const name = 'manifest.json';
     const wanted = { ...this.#named(name), at: 0, length: MAX_MANIFEST_BYTES, fileBytes: null };
     const [bytes] = await this.#all([wanted], signal).catch((error) => {
@@ -64,29 +56,21 @@ export class HttpPlace implements Place {
     ranges: readonly ByteRange[],
     signal?: AbortSignal,
   ): Promise<Uint8Array[]> {
-    const requests = joinedRanges(ranges, MAX_GAP);
     const named = this.#named(file.name);
     const check = (size: number | null) => {
       if (size !== null) checkFileSize(size, file.bytes, named.path);
     };
     const target = { ...named, fileBytes: file.bytes, check };
-    const bodies = await this.#all(
-      requests.map(({ at, length }) => ({ ...target, at, length })),
-      signal,
-    ).catch(async (error) => {
-      throw error instanceof MissingError ? await this.#gone(error, signal) : error;
+    const readAll = (joined: readonly ByteRange[]) =>
+      this.#all(
+        joined.map(({ at, length }) => ({ ...target, at, length })),
+        signal,
+      );
+    const read = await readJoined(ranges, MAX_GAP, readAll).catch((error) => {
+      throw error instanceof MissingError ? new MissingFileError(named.path) : error;
     });
-    const results: Uint8Array[] = ranges.map(() => new Uint8Array(0));
-    requests.forEach(({ at, length, parts }, i) => {
-      for (const part of parts) {
-        const own = ranges[part];
-        const from = own.at - at;
-        const isAll = own.length === length;
-        // A part is copied, so that the bytes around it can be freed.
-        results[part] = isAll ? bodies[i] : bodies[i].slice(from, from + own.length);
-      }
-    });
-    return results;
+    // Parts are copied, so that the bytes around them can be freed.
+    return read.map((one) => (one.length < one.buffer.byteLength ? one.slice() : one));
   }
 
   async close(): Promise<void> {
@@ -115,18 +99,6 @@ export class HttpPlace implements Place {
       this.#running.delete(own);
       unwatch();
     });
-  }
-
-  /**
-   * Adds to the error of a missing file that another generation was published since, if that is so.
-   */
-  async #gone({ file }: MissingError, signal: AbortSignal | undefined): Promise<Error> {
-    const missing = new FormatError(IS_MISSING, file);
-    // A host that publishes an index again may delete the files of the open generation.
-    const now = await this.#manifest(signal).catch(() => null);
-    if (now === null || now.generation === this.#generation) return missing;
-    const what = `${missing.message}; generation ${now.generation} was published since`;
-    return new Error(`${what}: open the index again`, { cause: missing });
   }
 }
 

@@ -261,8 +261,8 @@ export class IndexFolder extends FolderFacts {
   async frequencies(): Promise<FrequencyTable | null> {
     const file = this.manifest.files.frequencies;
     if (file === undefined) return null;
-    const place = new FolderPlace(this.path, this.generation);
-    const bytes = await withPlace(place, () => wholeFile(place, file));
+    const place = new FolderPlace(this.path);
+    const bytes = await withPlace(place, () => wholeFile(place, this.manifest, file));
     return frequenciesFromArrow(bytes, { file: join(this.path, file.name) });
   }
 
@@ -319,7 +319,7 @@ function split(given: BuildOptions) {
 /** What a build takes from the folder that it is like: none of its rows. */
 async function modelIn(folder: string): Promise<Content> {
   const manifest = await neededManifest(folder);
-  return openRowless(new FolderPlace(folder, manifest.generation), manifest);
+  return openRowless(new FolderPlace(folder), manifest);
 }
 
 /**

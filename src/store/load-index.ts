@@ -12,7 +12,7 @@ import { copyResiduals, type Residuals } from '../kernels/residuals';
 import { type BlockRows, type BlockTable, COPIES, idAt, NO_PARTITION, ROWS } from './blocks';
 import { type Content, openContent, type StoredSegment } from './content';
 import { filesOf, type Manifest, manifestName, optionsOf, type SegmentFiles } from './manifest';
-import { type Place, withPlace } from './place';
+import { type Place, readOf, withPlace } from './place';
 import { blockGroups, positionsIn, Reader } from './reader';
 
 /** By segment in memory the files that have it, until it is merged or the files are gone. */
@@ -26,7 +26,7 @@ export function loadIndex(place: Place, manifest: Manifest, call: LongCall): Pro
   const path = `${place.name}/${manifestName(manifest.generation)}`;
   return withPlace(place, async () => {
     // A file of the wrong size is found before anything is read.
-    for (const file of filesOf(manifest)) await place.read(file, []);
+    for (const file of filesOf(manifest)) await readOf(place, manifest.generation, file, []);
     const content = await openContent(place, manifest, { signal: call.signal });
     const index = asFormatError(path, () => new SimHashIndex(optionsOf(manifest.index)));
     const core = coreOf(index);

@@ -94,7 +94,7 @@ export async function mergeFolders(
     if (own !== undefined) change.spaceFile = await take(own, parts[0]);
     const files = frequencies && { frequencies: await take(frequencies, parts[0]) };
     if (!manifestsOnly) await change.checkIds();
-    const at = new FolderPlace(manifestsOnly ? folder : parts[0], first.generation);
+    const at = new FolderPlace(manifestsOnly ? folder : parts[0]);
     let report = reportOfFirst(first, taken);
     if (evaluated !== undefined && taken.length > 0) {
       const { file, optimize, isPart } = evaluated;

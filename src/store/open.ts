@@ -10,7 +10,7 @@ import { checkFileSize } from '../table/sealed/seal';
 import { type Content, manifestAt, openContent, type SomeSegments } from './content';
 import { HttpPlace } from './http-place';
 import { type Manifest, manifestGeneration, manifestName } from './manifest';
-import { type ByteRange, IS_MISSING, type NamedFile, noManifest, type Place } from './place';
+import { type ByteRange, MissingFileError, type NamedFile, noManifest, type Place } from './place';
 import { StoredIndex } from './stored-index';
 
 /** How often opening starts again with a newer generation. */
@@ -141,7 +141,7 @@ export class BytePlace implements Place {
   async read({ name, bytes }: NamedFile, ranges: readonly ByteRange[], signal?: AbortSignal) {
     const path = `${this.name}/${name}`;
     const file = this.#files.get(name);
-    if (file === undefined) throw new FormatError(IS_MISSING, path);
+    if (file === undefined) throw new MissingFileError(path);
     checkFileSize(sizeOf(file), bytes, path);
     // A chosen file that was changed or deleted since cannot be read any more.
     const read = ({ at, length }: ByteRange) =>

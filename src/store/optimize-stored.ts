@@ -51,7 +51,7 @@ export function checkWantedInFiles(core: IndexCore, options: OptimizeOptions): W
 /** Optimizes the rows of a change, whose segments become others; returns the report. */
 export function optimizeStored(change: FolderChange, wanted: Wanted): Promise<RecallReport> {
   const work = new LongWork(change.call);
-  const near = new FolderPlace(change.folder, change.base?.generation);
+  const near = new FolderPlace(change.folder);
   return withPlace(near, async (place) => {
     const content = await change.opened(place);
     const before = new StoredEvaluable(content, change.memory / 4, async (layout, own) => {

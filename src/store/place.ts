@@ -68,8 +68,32 @@ export function noManifest(place: string): FormatError {
   return new FormatError('no index: it has no manifest', place);
 }
 
-/** What errors say of a file that is not there. */
-export const IS_MISSING = 'it is missing, the manifest names it';
+/** The error for a file that is not there; `now` is the generation that was saved since. */
+export class MissingFileError extends FormatError {
+  constructor(path: string, now?: number) {
+    const why = now && `generation ${now} was saved since: open the index again`;
+    super(['it is missing, the manifest names it', why].filter(Boolean).join('; '), path);
+  }
+}
+
+/**
+ * Reads ranges of a file of a generation. Where it is missing since another generation was saved,
+ * the error says so: whoever saves deletes files of older ones.
+ */
+export async function readOf(
+  place: Place,
+  generation: number,
+  file: NamedFile,
+  ranges: readonly ByteRange[],
+  signal?: AbortSignal,
+): Promise<Uint8Array[]> {
+  return place.read(file, ranges, signal).catch(async (error) => {
+    const isMissing = error instanceof MissingFileError;
+    const now = isMissing ? await place.manifest(signal).catch(() => null) : null;
+    if (now === null || now.generation === generation) throw error;
+    throw new MissingFileError(error.file, now.generation);
+  });
+}
 
 /** Joined ranges have at most this many bytes: longer ones are faster in parallel. */
 const MAX_JOINED = 2 ** 22;
@@ -98,4 +122,22 @@ export function joinedRanges(ranges: readonly ByteRange[], maxGap: number): Join
     } else found.push({ at, length, parts: [i] });
   }
   return found;
+}
+
+/** Reads ranges, of which those at most `maxGap` bytes apart are read as one by `read`. */
+export async function readJoined(
+  ranges: readonly ByteRange[],
+  maxGap: number,
+  read: (joined: readonly ByteRange[]) => Promise<readonly Uint8Array[]>,
+): Promise<Uint8Array[]> {
+  const joined = joinedRanges(ranges, maxGap);
+  const bodies = await read(joined);
+  const results: Uint8Array[] = ranges.map(() => new Uint8Array());
+  for (const [i, { at, parts }] of joined.entries()) {
+    for (const part of parts) {
+      const from = ranges[part].at - at;
+      results[part] = bodies[i].subarray(from, from + ranges[part].length);
+    }
+  }
+  return results;
 }

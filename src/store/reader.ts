@@ -18,7 +18,7 @@ import {
 } from './blocks';
 import type { Content, StoredSegment } from './content';
 import type { FolderFile } from './manifest';
-import type { ByteRange } from './place';
+import { type ByteRange, readOf } from './place';
 
 /** A block of rows or copies of a segment, by its number there. */
 export interface BlockName {
@@ -133,7 +133,7 @@ export class Reader {
     wanted: readonly (ByteRange & { readonly file: FolderFile })[],
     signal?: AbortSignal,
   ): Promise<Uint8Array[]> {
-    const { place } = this.#content;
+    const { place, manifest } = this.#content;
     const results = new Array<Uint8Array>(wanted.length);
     const byFile = new Map<FolderFile, number[]>();
     for (const [i, { file }] of wanted.entries()) {
@@ -142,11 +142,8 @@ export class Reader {
       else own.push(i);
     }
     const reads = Array.from(byFile, async ([file, own]) => {
-      const read = await place.read(
-        file,
-        own.map((i) => wanted[i]),
-        signal,
-      );
+      const some = own.map((i) => wanted[i]);
+      const read = await readOf(place, manifest.generation, file, some, signal);
       for (const [j, i] of own.entries()) {
         results[i] = read[j].byteOffset % 8 === 0 ? read[j] : read[j].slice();
         this.counts.bytes += read[j].length;

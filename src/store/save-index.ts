@@ -237,7 +237,7 @@ export async function loadFolder(
   manifest: Manifest,
   call: LongCall,
 ): Promise<SimHashIndex> {
-  const place = new FolderPlace(folder, manifest.generation);
+  const place = new FolderPlace(folder);
   const index = await loadIndex(place, manifest, call);
   origins.set(index, { path: await pathOf(folder), manifest });
   return index;

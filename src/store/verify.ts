@@ -146,12 +146,12 @@ async function checkContent(
   { attempt, passed }: { attempt: Attempt; passed: (bytes: number) => void },
 ): Promise<void> {
   const name = manifestName(manifest.generation);
-  await withPlace(new FolderPlace(folder, manifest.generation), async (place) => {
+  await withPlace(new FolderPlace(folder), async (place) => {
     const { frequencies } = manifest.files;
     if (frequencies !== undefined) {
       const file = join(folder, frequencies.name);
       await attempt(frequencies.name, async () => {
-        frequenciesFromArrow(await wholeFile(place, frequencies), { file });
+        frequenciesFromArrow(await wholeFile(place, manifest, frequencies), { file });
       });
     }
     const content = await attempt(name, () => openContent(place, manifest));

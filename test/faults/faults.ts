@@ -55,7 +55,7 @@ export async function readUntilKilled(name: string, root: string): Promise<void>
     try {
       state = await stateOf(work, root, state, state + 1000);
     } catch (error) {
-      const isGone = /is gone, it is at|come and go too fast/.test((error as Error).message);
+      const isGone = /was saved since|come and go too fast/.test((error as Error).message);
       if (!isGone) throw error;
     }
     if (reads % 10 === 0) writeSync(1, `${reads} reads\n`);

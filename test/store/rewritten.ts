@@ -23,7 +23,7 @@ export interface Change {
 /** Saves a folder of one segment of int8 vectors again, as the next generation. */
 export async function rewritten(folder: string, change: Change): Promise<void> {
   const base = (await newestManifest(folder)) as Manifest;
-  const place = new FolderPlace(folder, base.generation);
+  const place = new FolderPlace(folder);
   const content = await openContent(place, base);
   const reader = new Reader(content);
   const [segment] = content.segments;

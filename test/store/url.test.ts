@@ -64,7 +64,7 @@ it('goes on with its generation while the files are there, and then says that th
   served.clear();
   for (const [name, bytes] of copy) served.set(name, bytes);
   await expect(index.search(query, { k: 5, method: 'scan' })).rejects.toThrow(
-    /it is missing.*generation \d+ was published since: open the index again/,
+    /it is missing.*generation \d+ was saved since: open the index again/,
   );
   const after = await now.search(query, { k: 2, method: 'scan' });
   expect(after.ids).toEqual(before.ids.slice(3));
