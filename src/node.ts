@@ -12,7 +12,6 @@ export {
 export type { OutputOptions, RowOutput } from './formats/file-io';
 export { type OpenRowsOptions, openRows } from './formats/open-rows';
 export {
-  type Applied,
   type ApplyOptions,
   applyPlan,
   readPlan,
@@ -22,7 +21,6 @@ export type {
   ColumnType,
   RowFormat,
   RowReader,
-  SkippedLine,
 } from './formats/row-reader';
 export * from './index';
 export type { NewBatch } from './store/change';

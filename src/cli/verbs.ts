@@ -25,7 +25,6 @@ const SHARED = options({
   '--from FORMAT: arrow|arrows|parquet|csv|jsonl|npy|text':
     'Format of the input, where its name does not show it (needed for stdin)',
   '--types TYPES: list': 'What columns of CSV or JSONL are: year=number,isbn=text,embedding=vector',
-  '--on-error WHAT: stop|skip = stop': 'At a line that cannot be read: stop, or skip and count it',
   '--text COLUMN': 'Read texts from this column',
   '--vector COLUMN: list': 'Read vectors from this column (INDICES,VALUES: sparse ones from two)',
   '--code COLUMN': 'Read ready codes from this column',
@@ -61,7 +60,7 @@ function shared(
   });
 }
 
-const IN = 'from types on-error';
+const IN = 'from types';
 const OUT = 'output to force json';
 const SOURCE = 'text vector code id';
 const TEXTS = 'tokens normalize tf-idf';
@@ -93,9 +92,8 @@ export const VERBS: readonly Verb[] = [
       ...shared(`${SOURCE} bits projection seed ${TEXTS}`),
       ...shared('counting frequencies from types'),
       ...options({
-        '--on-error WHAT: stop|skip|null = stop':
-          'At a line that cannot be read: stop, or skip and count it; null also gives rows whose ' +
-          'vectors make no code a null code, and counts them',
+        '--on-error WHAT: stop|null = stop':
+          'At a vector that makes no code: stop, or give the row a null code and count it',
       }),
     ],
     example: 'halfspace fingerprint datasets/sample/docs.jsonl --bits 128 -o codes.arrow',

@@ -115,13 +115,6 @@ class CsvRecord {
     this.quotes[this.count++] = quotes;
   }
 
-  /** Makes the record an empty line. */
-  setBlank(): void {
-    this.count = 0;
-    this.lines = 1;
-    this.#push(0, 0, 0);
-  }
-
   /** True of an empty line, which is no record. */
   get isBlank(): boolean {
     return this.count === 1 && this.quotes[0] === 0 && this.starts[0] === this.ends[0];
@@ -172,16 +165,10 @@ class CsvScan extends RecordScan {
   }
 
   protected find(): number {
-    const { record, bytes, isLast } = this;
     try {
-      this.end = record.parse(bytes, this.next, isLast);
+      this.end = this.record.parse(this.bytes, this.next, this.isLast);
     } catch (error) {
-      // Where a broken record ends is not known: its line is skipped.
-      this.skips.skip(this.nextLine, error, this.source.name);
-      const newline = bytes.indexOf(NEWLINE, this.next);
-      if (newline < 0 && !isLast) return -1;
-      record.setBlank();
-      this.end = newline < 0 ? bytes.length : newline + 1;
+      throw lineError(this.nextLine, error, this.source.name);
     }
     return this.end;
   }

@@ -8,12 +8,17 @@
  * integers as marked texts. (Node 20 gives no access to the source text of a number.)
  */
 
-import { FormatError } from '../base/check';
 import { isJsonColumn, type RowBatch } from '../table/row-batch';
 import type { ByteSource } from './byte-source';
 import { exactJson, fitter, hex, kindOf, lateColumn } from './column-kinds';
 import { type ColumnPlan, LineScan, RowAssembler, sendRecords } from './records';
-import { checkColumnCount, checkColumns, type FormatRows, type ReadOptions } from './row-reader';
+import {
+  checkColumnCount,
+  checkColumns,
+  type FormatRows,
+  lineError,
+  type ReadOptions,
+} from './row-reader';
 
 const BRACE = 0x7b;
 
@@ -24,20 +29,15 @@ export async function jsonlRows(source: ByteSource, options: ReadOptions): Promi
   const { name } = source;
   const { types, kinds, isWanted = () => true } = options;
   const scan = new LineScan(source, options);
-  // The first lines are parsed once: null for a blank line, undefined for one that cannot be read.
-  let first: (JsonObject | null | undefined)[] = [];
+  // The first lines are parsed once: null for a blank line.
+  let first: (JsonObject | null)[] = [];
   await scan.ahead(() => {
-    first.push(undefined);
     try {
-      first[first.length - 1] = objectOf(scan);
+      first.push(objectOf(scan));
     } catch (error) {
-      scan.skips.skip(scan.line, error, name);
+      throw lineError(scan.line, error, name);
     }
   });
-  const known = first.filter((value) => value !== null && value !== undefined);
-  if (known.length === 0 && first.includes(undefined)) {
-    throw new FormatError('no line can be read', name);
-  }
 
   // Nulls for keys that a line lacks are not stored: with a new key on each line, they would take
   // memory in proportion to the square of the lines.
@@ -47,8 +47,8 @@ export async function jsonlRows(source: ByteSource, options: ReadOptions): Promi
     if (own.length === 0) values.set(key, own);
     return own;
   };
-  for (const value of known) {
-    for (const key of Object.keys(value)) valuesOf(key).push(value[key]);
+  for (const value of first) {
+    for (const key in value) valuesOf(key).push(value[key]);
   }
   for (const key of Object.keys(types)) valuesOf(key);
   checkColumnCount(values.size, name);

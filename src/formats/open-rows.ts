@@ -33,7 +33,6 @@ import {
   ROW_FORMATS,
   type RowFormat,
   RowReader,
-  Skips,
 } from './row-reader';
 import { openShards, shardsOf } from './shards';
 import type { FileStates } from './web-source';
@@ -52,11 +51,6 @@ export interface OpenRowsOptions {
    */
   batchRows?: number;
   /**
-   * Whether lines that cannot be read are skipped, and counted. For JSONL and CSV.
-   * @default 'stop'
-   */
-  onError?: 'stop' | 'skip';
-  /**
    * Refuses an Arrow stream without its end mark: its writer died.
    * @default false
    */
@@ -71,7 +65,6 @@ export const OPEN_OPTIONS = {
   file: checkText,
   columns: checkNames,
   batchRows: { min: 1 },
-  onError: ['stop', 'skip'],
   expectEnd: checkBoolean,
   types: checkTypes,
 } as const;
@@ -135,7 +128,7 @@ export async function openRecords(
     const { isWanted } = inner;
     const from = (first: number) => isWanted && ((row: number) => isWanted(first + row));
     if (shards !== null) {
-      return openShards(shards, name, read, (file, first) =>
+      return openShards(shards, name, read.batchRows, (file, first) =>
         openOne(file, given, { kinds: read.kinds, ...inner, isWanted: from(first) }),
       );
     }
@@ -164,7 +157,7 @@ async function openOne(
       throw wrongValue('expectEnd', 'a format with a mark of its end', format);
     }
     const rows = await READERS[format](bytes, { ...read, isTabbed: isTabbed(bytes.name) });
-    return new RowReader(rows, format, bytes, read);
+    return new RowReader(rows, format, bytes, read.batchRows);
   } catch (error) {
     await packed.close();
     throw error;
@@ -181,7 +174,7 @@ async function openFolder(
     throw new FormatError(`a folder, not a file of format ${format}`, folder);
   }
   const rows = await folderRows(folder, read);
-  return new RowReader(rows, 'text', ByteSource.folder(folder), read);
+  return new RowReader(rows, 'text', ByteSource.folder(folder), read.batchRows);
 }
 
 /** The options with their defaults. */
@@ -195,7 +188,6 @@ function readOptions(given: OpenRowsOptions): ReadOptions {
     kinds: new Map(),
     batchRows: given.batchRows ?? 8192,
     maxLineBytes: 2 ** 28,
-    skips: new Skips(given.onError ?? 'stop'),
   };
 }
 

@@ -176,9 +176,6 @@ const OPTIONS = {
   force: checkBoolean,
 } as const;
 
-/** What was read, and which lines were left out where `onError` is 'skip'. */
-export type Applied = Pick<RowReader, 'file' | 'skipped' | 'skippedLines'>;
-
 /**
  * Writes the rows that a plan keeps to a new file, also those of shards. The source is only read,
  * and must have the rows that the plan was made for.
@@ -195,12 +192,12 @@ export async function applyPlan(
   source: string | readonly string[],
   output: string,
   options?: ApplyOptions,
-): Promise<Applied> {
+): Promise<void> {
   const given = checkOptions(options, OPTIONS);
   checkPlanShape('plan', plan);
   checkPaths('source', source);
   checkPath('output', output);
-  return applyChecked(plan, source, output, given);
+  await applyChecked(plan, source, output, given);
 }
 
 interface CheckedOptions extends ApplyOptions {
@@ -209,8 +206,6 @@ interface CheckedOptions extends ApplyOptions {
    * without an id are then not parsed.
    */
   unchanged?: ReadonlyMap<string, string> | undefined;
-  /** Columns whose values say which lines are rows, where `onError` is 'skip'. */
-  deciding?: readonly string[] | undefined;
   /** Those of the files on hosts that were read before. */
   states?: FileStates | undefined;
 }
@@ -221,8 +216,8 @@ export async function applyChecked(
   source: string | readonly string[],
   output: string,
   given: CheckedOptions,
-): Promise<Applied> {
-  const { outputFormat, inputs = [], force = true, deciding, ids, states } = given;
+): Promise<void> {
+  const { outputFormat, inputs = [], force = true, ids, states } = given;
   const shards = given.format === 'text' ? null : await shardsOf(source);
   const files = shards ?? [source].flat();
   const target = await openOutput(output, { force, inputs: [...inputs, ...files] });
@@ -231,17 +226,16 @@ export async function applyChecked(
     const format = outputFormat ?? formatOfPath(output) ?? reader.format;
     if (format === reader.format && areRecords(reader, shards)) {
       await reader.close();
-      const columns = given.columns ?? deciding ?? (ids === undefined ? [] : [ids.column]);
+      const columns = given.columns ?? (ids === undefined ? [] : [ids.column]);
       const read = { ...given, columns, format: shards === null ? format : given.format };
-      const copied = await copyRecords(plan, source, read, target);
+      await copyRecords(plan, source, read, target);
       await target.close();
-      return copied;
+      return;
     }
     const header = format === 'arrow' || format === 'arrows' ? reader.header : undefined;
     const writer = await writerTo(target, format, { header });
     await copyRows(plan, source, reader, given, writer);
     await writer.close();
-    return reader;
   } catch (error) {
     await target.abort();
     throw error;
@@ -334,14 +328,13 @@ async function copyRecords(
   source: string | readonly string[],
   given: CheckedOptions,
   target: RowOutput,
-): Promise<Applied> {
-  const { ids, unchanged, onError, states } = given;
+): Promise<void> {
+  const { ids, unchanged, states } = given;
   let kept: Uint8Array[] = [];
   // Row -1 is the line of names.
   let row = given.format === 'csv' ? -1 : 0;
   // The last line of a shard may have no line feed.
   let isEnded = true;
-  // Only the columns that are read decide whether a line is skipped; whole lines are copied.
   const onRecord = (bytes: Buffer, start: number, end: number) => {
     if (row < 0 || plan.kept[row] === 1) {
       if (!isEnded) kept.push(Uint8Array.of(LINE_FEED));
@@ -351,11 +344,10 @@ async function copyRecords(
     row++;
   };
   const hasId = (at: number) => ids?.values[at] !== undefined;
-  const isWanted = unchanged !== undefined && onError !== 'skip' ? hasId : undefined;
+  const isWanted = unchanged === undefined ? undefined : hasId;
   const reader = await openRecords(source, given, { onRecord, isWanted, states });
   await eachBatch(plan, source, reader, given, async () => {
     await target.write([Buffer.concat(kept)]);
     kept = [];
   });
-  return reader;
 }

@@ -18,7 +18,6 @@ import {
   lineError,
   type ReadOptions,
   type SendBatch,
-  Skips,
 } from './row-reader';
 import { filesOf } from './shards';
 
@@ -45,8 +44,6 @@ export abstract class RecordScan {
   next = 0;
   /** The number of the record's first line, from 1. */
   line = 1;
-  /** Counts what cannot be read. */
-  skips: Skips;
   protected nextLine = 1;
   protected isLast = false;
   #isText = true;
@@ -55,9 +52,7 @@ export abstract class RecordScan {
   constructor(
     readonly source: ByteSource,
     readonly options: ReadOptions,
-  ) {
-    this.skips = options.skips;
-  }
+  ) {}
 
   /** Finds the record at `next`, sets `end`; returns where the next begins, -1 for no whole one. */
   protected abstract find(): number;
@@ -109,7 +104,7 @@ export abstract class RecordScan {
       if (this.end - this.start > this.options.maxLineBytes) throw this.#tooLong(this.line);
       if (this.isBlank) continue;
       if (this.#isText || isUtf8(bytes.subarray(this.start, next))) return true;
-      this.skips.skip(this.line, 'not UTF-8 text', this.source.name);
+      throw lineError(this.line, 'not UTF-8 text', this.source.name);
     }
     return false;
   }
@@ -121,11 +116,8 @@ export abstract class RecordScan {
 
   /**
    * Calls `look` at each of the first records, which decide the types, and goes back before them.
-   * What is wrong with them is an error here, or counted when they are read as rows.
    */
   async ahead(look: () => void): Promise<void> {
-    const { skips } = this;
-    this.skips = new Skips(skips.onError);
     // The first record may be longer than a block: more is read until one is whole.
     let from = { next: this.next, line: this.nextLine };
     const rewind = () => {
@@ -140,7 +132,6 @@ export abstract class RecordScan {
     rewind();
     for (let row = 0; row < FIRST_ROWS && this.step(); row++) look();
     rewind();
-    this.skips = skips;
   }
 }
 
@@ -261,7 +252,7 @@ export async function sendRecords(
         assembler.count++;
         onRecord?.(scan.bytes, scan.start, scan.next);
       } catch (error) {
-        scan.skips.skip(scan.line, error, scan.source.name);
+        throw lineError(scan.line, error, scan.source.name);
       }
       if (assembler.isFullAfter(scan.next - scan.start)) await send(assembler.take());
     }

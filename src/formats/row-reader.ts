@@ -12,36 +12,6 @@ import type { RowBatch } from '../table/row-batch';
 import { checkTextModel, type TextModel } from '../vectors/vectors';
 import type { ByteSource } from './byte-source';
 
-/** A line, counted from 1, that could not be read. */
-export interface SkippedLine {
-  readonly line: number;
-  readonly reason: string;
-}
-
-/** Counts lines that cannot be read, or throws at the first, by `onError`. */
-export class Skips {
-  count = 0;
-  readonly lines: SkippedLine[] = [];
-
-  constructor(readonly onError: 'stop' | 'skip') {}
-
-  /** Leaves out a line, or throws where `onError` is 'stop'. */
-  skip(line: number, error: unknown, file: string): void {
-    const reason = messageOf(error);
-    if (this.onError === 'stop') throw lineError(line, reason, file);
-    this.count++;
-    this.note(line, reason);
-  }
-
-  /** Lists a line that is counted elsewhere. */
-  note(line: number, reason: string): void {
-    if (this.lines.length < MAX_LISTED) this.lines.push({ line, reason });
-  }
-}
-
-/** How many of the lines that are left out are listed. */
-const MAX_LISTED = 10;
-
 /** What the reader of a format gives: columns at once, rows when they are asked for. */
 export interface FormatRows {
   readonly columns: readonly ColumnInfo[];
@@ -61,7 +31,6 @@ export type SendBatch = (batch: RowBatch) => Promise<void>;
 export interface ReadOptions {
   readonly columns: readonly string[] | undefined;
   readonly batchRows: number;
-  readonly skips: Skips;
   readonly expectEnd: boolean;
   readonly types: Readonly<Record<string, ColumnType>>;
   /** By column the kind that it has in rows before, as those of other shards. */
@@ -93,9 +62,9 @@ export function checkColumnCount(count: number, file: string): void {
   if (count > MAX_COLUMNS) throw new FormatError(`more than ${MAX_COLUMNS} columns`, file);
 }
 
-/** An error at a line of a file. */
-export function lineError(line: number, message: string, file: string): FormatError {
-  return new FormatError(`line ${line}: ${message}`, file);
+/** The error for a line of a file, counted from 1, by what was thrown there. */
+export function lineError(line: number, error: unknown, file: string): FormatError {
+  return new FormatError(`line ${line}: ${messageOf(error)}`, file);
 }
 
 /** Batches of rows, to be read once; `for await` closes the source at its end. */
@@ -118,7 +87,7 @@ export class RowReader implements AsyncIterable<RowBatch> {
     rows: FormatRows,
     readonly format: RowFormat,
     private readonly source: ByteSource,
-    private readonly options: Pick<ReadOptions, 'batchRows' | 'skips'>,
+    private readonly batchRows: number,
   ) {
     this.file = source.name;
     this.columns = rows.columns;
@@ -145,16 +114,6 @@ export class RowReader implements AsyncIterable<RowBatch> {
     return this.#shards?.filter(({ firstRow }) => firstRow <= row).at(-1)?.file;
   }
 
-  /** Lines that could not be read. */
-  get skipped(): number {
-    return this.options.skips.count;
-  }
-
-  /** The first ten of them. */
-  get skippedLines(): readonly SkippedLine[] {
-    return this.options.skips.lines;
-  }
-
   [Symbol.asyncIterator](): AsyncIterableIterator<RowBatch> {
     return iterated((send) => this.read(send));
   }
@@ -167,7 +126,7 @@ export class RowReader implements AsyncIterable<RowBatch> {
     const read = this.#read;
     if (!read) throw new Error(`${this.file}: its rows were read already, open it again`);
     this.#read = null;
-    const { batchRows } = this.options;
+    const { batchRows } = this;
     try {
       await read(async (batch) => {
         if (batch.count <= batchRows) return send(batch);

@@ -11,7 +11,7 @@ import { join, relative, sep } from 'node:path';
 import { FormatError } from '../base/check';
 import type { RowBatch } from '../table/row-batch';
 import { ByteSource } from './byte-source';
-import { type FormatRows, formatOfPath, type ReadOptions, RowReader } from './row-reader';
+import { type FormatRows, formatOfPath, RowReader } from './row-reader';
 import { isAddress } from './web-source';
 
 /**
@@ -107,16 +107,15 @@ function partsOf(pattern: string): { folder: string; form: RegExp } {
 
 /**
  * The rows of all shards, one after another. `open` opens one of them, whose rows follow `firstRow`
- * others. `skips` of the options counts the lines that are left out of all shards.
+ * others.
  */
 export async function openShards(
   files: readonly string[],
   name: string,
-  options: ReadOptions,
+  batchRows: number,
   open: (file: string, firstRow: number) => Promise<RowReader>,
 ): Promise<RowReader> {
   if (files.length === 0) throw new FormatError('no shard', name);
-  const { skips } = options;
   const first = await open(files[0], 0);
   const names = first.columns.map((column) => column.name);
   const shards: { file: string; firstRow: number }[] = [];
@@ -141,15 +140,13 @@ export async function openShards(
         firstRow = start + batch.firstRow + batch.count;
         return send(ordered(batch.startingAt(start + batch.firstRow), names));
       });
-      for (const { line, reason } of shard.skippedLines) skips.note(line, `${reason}, ${file}`);
-      skips.count += shard.skipped;
     }
   };
   // The first shard is open before rows are read, which they may never be.
   const source = ByteSource.folder(name, () => first.close());
   const { columns, header, format } = first;
   const rows = { columns, shards, read, ...(header !== undefined && { header }) };
-  return new RowReader(rows, format, source, options);
+  return new RowReader(rows, format, source, batchRows);
 }
 
 function sortedNames({ columns }: RowReader): string {

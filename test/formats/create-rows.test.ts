@@ -270,14 +270,6 @@ describe('lines that do not fit', () => {
     await expect(read('big.jsonl', `${many}\n{"n":${big}}\n`)).rejects.toThrow('float64');
   });
 
-  it('are counted and left out where that is wanted', async () => {
-    writeFileSync(path('skip.jsonl'), '{"a":1}\nno\n{"a":2}\n[]\n');
-    const reader = await openRows(path('skip.jsonl'), { onError: 'skip' });
-    for await (const rows of reader) expect(rows.values('a')).toEqual([1n, 2n]);
-    expect(reader.skipped).toBe(2);
-    expect(reader.skippedLines.map(({ line }) => line)).toEqual([2, 4]);
-  });
-
   it('are 20 MB long and work', { tags: 'thorough' }, async () => {
     const long = 'x'.repeat(20_000_000);
     const { text } = await read('long.jsonl', `{"text":"${long}"}\n{"text":"b"}\n`);

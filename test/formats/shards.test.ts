@@ -215,22 +215,17 @@ describe('a plan for shards', () => {
     expect(await idsOf(at('several.jsonl'))).toEqual(ascending(22));
   });
 
-  it('counts lines that were left out of all shards, and leaves nothing when stopped', async () => {
-    write('broken/a.jsonl', `${jsonl(0, 10)}\nbroken\n`);
-    write('broken/b.jsonl', `${jsonl(10, 20)}\nbroken too\n`);
+  it('names the shard and line of what is damaged, and leaves nothing, as when stopped', async () => {
+    write('broken/a.jsonl', jsonl(0, 10));
+    write('broken/b.jsonl', `${jsonl(10, 20)}\nbroken\n`);
     const plan = await planOf(20, 20);
-    const applied = await applyPlan(plan, at('broken'), at('all.jsonl'), { onError: 'skip' });
-    expect(applied.skippedLines.map(({ reason }) => reason.split(', ').at(-1))).toEqual([
-      at('broken/a.jsonl'),
-      at('broken/b.jsonl'),
-    ]);
-    expect(await idsOf(at('all.jsonl'))).toEqual(ascending(20));
+    const none = at('none.jsonl');
+    await expect(applyPlan(plan, at('broken'), none)).rejects.toThrow(/b\.jsonl: line 11: /);
+    write('broken/b.jsonl', jsonl(10, 20));
     const stop = new AbortController();
     const onProgress = () => stop.abort(new Error('stopped'));
-    const stopped = { onError: 'skip', signal: stop.signal, onProgress } as const;
-    await expect(applyPlan(plan, at('broken'), at('none.jsonl'), stopped)).rejects.toThrow(
-      'stopped',
-    );
+    const stopped = applyPlan(plan, at('broken'), none, { signal: stop.signal, onProgress });
+    await expect(stopped).rejects.toThrow('stopped');
     expect(readdirSync(folder).filter((name) => name.includes('none'))).toEqual([]);
   });
 

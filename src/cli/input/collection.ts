@@ -144,7 +144,7 @@ async function readRows(call: Call, path: Input, needs: CollectionNeeds): Promis
     rows: ascending(count),
     ids: idColumn === null ? null : joinedIds(ids),
     input: rows,
-    texts: new RowTexts(call, path, kind === 'text' ? columns[0] : null, rows.columnsAgain),
+    texts: new RowTexts(call, path, kind === 'text' ? columns[0] : null),
     like: { path: rows.reader.file, options: like?.options ?? null, text },
   };
 }
@@ -202,12 +202,11 @@ class RowTexts {
   #characters = 0;
   #areWhole = true;
 
-  /** `column` is null where rows are not of texts; `columns` are read with it. */
+  /** `column` is null where rows are not of texts. */
   constructor(
     private readonly call: Call,
     private readonly path: Input,
     readonly column: string | null,
-    private readonly columns: readonly string[] = [],
   ) {}
 
   /** True if the texts of rows can be had: not for other rows, nor where they came by stdin. */
@@ -258,7 +257,7 @@ class RowTexts {
   ): Promise<ReadonlyMap<number, string>> {
     const texts = new Map<number, string>();
     const isWanted = (row: number) => rows.has(row);
-    const reader = await openInput(this.call, this.path, this.columns, undefined, isWanted);
+    const reader = await openInput(this.call, this.path, [column], undefined, isWanted);
     for await (const batch of batchesOf(this.call, reader)) {
       const own = ascending(batch.count).filter((i) => rows.has(batch.firstRow + i));
       const all = own.length === 0 ? [] : batch.texts(column);

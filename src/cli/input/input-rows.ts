@@ -250,8 +250,6 @@ export class InputRows {
   #nullCount = 0;
   /** The first row of the batch that an index takes, which its errors count from. */
   takenRow = 0;
-  /** The columns that `narrow` chose. */
-  #narrowed: readonly string[] | null = null;
   /** Rows that could not be hashed, and the error of the first. */
   #failed: { count: number; readonly first: unknown } | null = null;
 
@@ -280,8 +278,7 @@ export class InputRows {
     if (path === '-') return;
     const own = [...columns, ...others, ...(idColumn === null ? [] : [idColumn])];
     await this.reader.close();
-    this.#narrowed = [...new Set(own)];
-    this.reader = await openInput(this.call, path, this.#narrowed, reading);
+    this.reader = await openInput(this.call, path, [...new Set(own)], reading);
   }
 
   /** How texts became these vectors, as far as it is known: what an index keeps of it. */
@@ -296,19 +293,10 @@ export class InputRows {
     return this.choice.path !== '-' && this.choice.kind !== 'code';
   }
 
-  /**
-   * Columns by which another reading finds the same rows: with --on-error skip a value of any
-   * column that was read may leave out its line.
-   */
-  get columnsAgain(): readonly string[] {
-    const { columns, reading } = this.choice;
-    return reading.onError === 'skip' ? (this.#narrowed ?? columns) : columns;
-  }
-
   /** Opens a file for another reading of its rows, of which only the wanted ones are read. */
   async again(isWanted: (row: number) => boolean): Promise<InputRows> {
-    const { path, reading } = this.choice;
-    const reader = await openInput(this.call, path, this.columnsAgain, reading, isWanted);
+    const { path, columns, reading } = this.choice;
+    const reader = await openInput(this.call, path, columns, reading, isWanted);
     return new InputRows(this.call, reader, { ...this.choice, idColumn: null });
   }
 

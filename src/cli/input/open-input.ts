@@ -19,7 +19,6 @@ import type {
 } from '../../node';
 import { threadsOf } from '../../threads/parallel';
 import type { Call } from '../call';
-import { counted } from '../output/figures';
 
 /** A file, an address, a folder or a pattern, or several of these; '-' is stdin. */
 export type Input = string | readonly string[];
@@ -58,8 +57,7 @@ export async function openInput(
     isStdin ? addAbortSignal(call.signal, call.stdin) : path,
     { file: isStdin ? 'stdin' : undefined, columns, ...given },
     {
-      // Where lines may be skipped, a line must be read to know whether it is a row.
-      isWanted: given.onError === 'skip' ? undefined : isWanted,
+      isWanted,
       states: call.fileStates,
       ...(kinds && { kinds }),
     },
@@ -69,7 +67,7 @@ export async function openInput(
 }
 
 /**
- * How an input is read, by --from, --types and --on-error. With `isOther` the options describe
+ * How an input is read, by --from and --types. With `isOther` the options describe
  * another input: --from counts where the name of this file does not say its format.
  */
 export function readingOptions(call: Call, path: Input, isOther = false): OpenRowsOptions {
@@ -79,7 +77,6 @@ export function readingOptions(call: Call, path: Input, isOther = false): OpenRo
   return {
     format: isKnown ? undefined : format,
     types: typesOf(call, first),
-    onError: (call.text('on-error') ?? 'stop') === 'stop' ? 'stop' : 'skip',
     // A stream without the mark of its end comes from a program that has died.
     expectEnd: path === '-' && /^arrow/.test(format ?? ''),
   };
@@ -135,7 +132,7 @@ export function readAhead<T>(source: AsyncIterable<T>): AsyncIterable<T> {
 /**
  * The batches of a reader, the next of which is decoded while threads work on one (`readAhead`).
  * Shows progress, by rows or else by bytes, where their number is known; throws the signal's reason
- * at Ctrl-C. At the end says which lines were skipped.
+ * at Ctrl-C.
  */
 export function batchesOf(call: Call, reader: RowReader): AsyncIterableIterator<RowBatch> {
   return iterated(async (send) => {
@@ -153,19 +150,7 @@ export function batchesOf(call: Call, reader: RowReader): AsyncIterableIterator<
     } finally {
       progress?.end();
     }
-    saySkipped(call, reader);
   });
-}
-
-/** Says how many lines --on-error skip left out, and why the first ones. */
-export function saySkipped(
-  call: Call,
-  { skipped, skippedLines, file }: Pick<RowReader, 'skipped' | 'skippedLines' | 'file'>,
-): void {
-  if (skipped === 0) return;
-  const some = skippedLines.map(({ line, reason }) => `line ${line} (${reason})`).join(', ');
-  const rest = skipped > skippedLines.length ? ', …' : '';
-  call.say(`${file}: skipped ${counted(skipped, 'line')}: ${some}${rest}`);
 }
 
 /** What an input holds: ready codes, or dense vectors, sparse vectors or texts to make codes of. */

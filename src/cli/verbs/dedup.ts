@@ -24,7 +24,6 @@ import {
   pairs,
   type RowBatch,
   type RowFormat,
-  type RowReader,
   type SimHashIndex,
 } from '../../node';
 import { isIndexFolder } from '../../store/generations';
@@ -38,15 +37,7 @@ import {
 import { comparable } from '../input/filter-text';
 import type { InputRows } from '../input/input-rows';
 import { bandsOf, checkNearness, estimatedNearness, nearnessOf, withinOf } from '../input/near';
-import {
-  chooseId,
-  chooseSource,
-  type Input,
-  nameOfInput,
-  openInput,
-  readingOptions,
-  saySkipped,
-} from '../input/open-input';
+import { chooseId, type Input, nameOfInput, openInput, readingOptions } from '../input/open-input';
 import { commandLine, counted, grouped } from '../output/figures';
 import {
   checkPlanName,
@@ -159,9 +150,6 @@ async function commonOf(
   return members;
 }
 
-/** Options that say which lines are rows, where lines that cannot be read are skipped. */
-const DECIDING = 'types text vector code id within keep';
-
 /** Shows the command that makes it so. */
 async function sayNext(call: Call, rows: Collection, summary: PlanSummary): Promise<void> {
   const input = rows.path;
@@ -177,8 +165,7 @@ async function sayNext(call: Call, rows: Collection, summary: PlanSummary): Prom
   } else {
     // What came by stdin is in a file of a name that is not known here.
     const [files, kept] = input === '-' ? [['IN'], 'OUT'] : [[input].flat(), await keptName(input)];
-    const how = ['from', 'on-error', ...(call.has('on-error') ? DECIDING.split(' ') : [])];
-    const read = ['halfspace', 'dedup', ...files, ...call.given(how)];
+    const read = ['halfspace', 'dedup', ...files, ...call.given(['from'])];
     const words = [...read, '--apply', target, '-o', kept];
     call.say(
       `Nothing is changed. Read ${target}, turn "drop" to "keep" or delete lines where you think ` +
@@ -300,8 +287,6 @@ function keepRule(call: Call) {
   const valuesOf = (batch: RowBatch, column: string) =>
     isLength ? batch.texts(column).map((text) => text?.length ?? null) : comparable(batch, column);
   return {
-    /** The column that the option names. */
-    named,
     taken(rows: InputRows | null): readonly TakenColumn[] {
       if (byColumn === undefined) return [];
       const texts = rows?.choice.kind === 'text' ? rows.choice.columns[0] : undefined;
@@ -349,35 +334,16 @@ async function applyPlanOf(call: Call, input: Input): Promise<0> {
     force: call.has('force'),
     inputs: [planPath],
     ids: areCompared ? { column, values: planned } : undefined,
-    deciding: decidingColumns(call, reader, column),
     unchanged: sums?.sums,
     states: call.fileStates,
   };
-  const applied = await call.long('copying', (long) =>
-    applyChecked(plan, input, output, { ...options, ...long }),
-  );
-  saySkipped(call, applied);
+  await call.long('copying', (long) => applyChecked(plan, input, output, { ...options, ...long }));
   const kept = plan.kept.reduce((sum, one) => sum + one, 0);
   call.say(
     `${counted(plan.count, 'row')}: ${grouped(kept)} kept in ${output}, ` +
       `${grouped(plan.count - kept)} left out`,
   );
   return 0;
-}
-
-/**
- * The columns that were read for the plan, where lines were skipped: a value of any of them may
- * have left out its line.
- */
-function decidingColumns(
-  call: Call,
-  reader: RowReader,
-  id: string | null,
-): readonly string[] | undefined {
-  if (call.text('on-error') !== 'skip') return undefined;
-  const { columns } = chooseSource(call, reader);
-  const named = [id, call.text('within'), keepRule(call).named];
-  return [...new Set([...columns, ...named.filter((name) => typeof name === 'string')])];
 }
 
 /**
