@@ -1,6 +1,6 @@
 /**
  * Requests files from a web host by `fetch`: a range, a whole file, or all of one as a stream. At
- * most six requests run at a time for each host. Failures that may be temporary (a lost connection,
+ * most 32 requests run at a time for each host. Failures that may be temporary (a lost connection,
  * 408, 429, 5xx, a body that ends early) are tried again after growing waits; a stream goes on
  * behind its last piece. Headers that contradict the range, and every other answer, throw an error
  * with the address. A host that neither answers nor sends 1 MiB, or what is left, within a limit of
@@ -13,8 +13,8 @@ import { whenAborted } from './long-work';
 
 /** Milliseconds without progress after which a request is given up. */
 export const TIMEOUT_MS = 30_000;
-/** Requests to one host that run at once: as many as browsers allow over HTTP/1.1. */
-const PARALLEL = 6;
+/** Requests to one host that run at once. Browsers send six of them at a time over HTTP/1.1. */
+const PARALLEL = 32;
 /** How often a request is tried before its error is thrown. */
 const TRIES = 5;
 /** Milliseconds before the second try; twice as many before each further one. */

@@ -104,6 +104,8 @@ type Task =
       readonly kind: 'entries' | 'codes';
       readonly probes: Probes;
       readonly begins: boolean;
+      /** These partitions and, where all of the search fit into memory, those of later steps. */
+      readonly wanted: Uint32Array;
     }
   /** Weighs the codes of a block, or asks the filter for its rows. */
   | { readonly kind: 'block' | 'ask'; readonly block: number }
@@ -162,7 +164,7 @@ export class CosineSearch implements Stepped {
     const task = this.#tasks[this.#next];
     if (task === undefined || this.isDone) return null;
     if ('block' in task) return { kind: 'block', block: task.block };
-    if ('probes' in task) return { kind: task.kind, partitions: task.probes.partitions };
+    if ('probes' in task) return { kind: task.kind, partitions: task.wanted };
     if (task.kind === 'filter') {
       return { kind: 'ids', rows: (this.#seen as Seen).candidates.rows as Uint32Array };
     }
@@ -228,11 +230,15 @@ export class CosineSearch implements Stepped {
     this.#setTasks(Array.from({ length: this.#index.blockCount }, (_, block) => ({ kind, block })));
   }
 
-  /** Visits the nearest partitions in rounds, each in groups that fit into memory. */
+  /**
+   * Visits the nearest partitions in rounds, each in groups that fit into memory. Where all fit
+   * they are wanted at once, since each read of a host is a round trip.
+   */
   #visit(space: Space, count: number, kind: 'entries' | 'codes'): void {
     const { partitions, products } = space.route(this.#query, count);
     const { length } = partitions;
     this.#work.probes = length;
+    const isOneGroup = this.#index.groupsOf({ partitions, products }).length === 1;
     const tasks: Task[] = [];
     let first = 0;
     for (const share of ROUNDS) {
@@ -242,8 +248,9 @@ export class CosineSearch implements Stepped {
         products: products.subarray(first, end),
       };
       let begins = true;
-      for (const probes of this.#index.groupsOf(round)) {
-        tasks.push({ kind, probes, begins });
+      for (const probes of isOneGroup ? [round] : this.#index.groupsOf(round)) {
+        const wanted = isOneGroup ? partitions : probes.partitions;
+        tasks.push({ kind, probes, begins, wanted });
         begins = false;
       }
       first = end;

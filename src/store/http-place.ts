@@ -1,6 +1,6 @@
 /**
  * Reads the files of an index on a web host by range requests, in a browser or in Node. Ranges
- * close to each other become one request. http-requests.ts runs at most six requests at a time for
+ * close to each other become one request. http-requests.ts runs at most 32 requests at a time for
  * each host and repeats those that fail temporarily. An answer that is not the requested range
  * throws an error with the address. Files never change under their names, and the caller compares
  * checksums, so an index that is published again never mixes with the one that is open.

@@ -40,7 +40,7 @@ export interface OpenUrlOptions extends Omit<OpenStoredOptions, 'segments'> {
 
 /**
  * Opens a copy of an index folder on a web host that answers range requests. Reads `manifest.json`,
- * centroids and the places of rows; searches read what they visit, at most six requests at a time,
+ * centroids and the places of rows; searches read what they visit, at most 32 requests at a time,
  * and hold it up to the limit `memory`. A request that fails for a while is tried again. Results
  * equal those of the index in memory. An index that is published again stays as it was opened, or
  * its searches fail with an error that says so.

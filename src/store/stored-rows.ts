@@ -69,6 +69,8 @@ export class StoredRows implements Searched, SearchedPart {
   /** Codes of blocks that are looked at once: those of a scan, or partitions of a dense space. */
   #scratch: CodeMemory;
   #scratchBlocks: readonly LoadedBlock[] = [];
+  /** The partitions that these blocks are all of; none in a scan. */
+  #scratchPartitions: ReadonlySet<number> = new Set();
   #scratchCount = 0;
   /** The blocks of the next group of a scan, while they are read. */
   #ahead: { group: number; blocks: Promise<LoadedBlock[]> } | null = null;
@@ -217,15 +219,18 @@ export class StoredRows implements Searched, SearchedPart {
 
   /** Codes of partitions in a space of entries, which searches by estimate read. */
   async #loadCodes(partitions: ReadonlySet<number>, signal: AbortSignal | undefined) {
+    if ([...partitions].every((p) => this.#scratchPartitions.has(p))) return;
     const names = this.#groups.flat().filter(({ segment, block }) => {
       return partitions.has(segment.blocks.partitions[block]);
     });
     this.#setScratch(await this.reader.blocks(names, 'whole', signal));
+    this.#scratchPartitions = partitions;
   }
 
   #setScratch(blocks: readonly LoadedBlock[]): void {
     this.reader.giveBack(this.#scratchBlocks);
     this.#scratchBlocks = blocks;
+    this.#scratchPartitions = new Set();
     const count = blocks.reduce((sum, { rows }) => sum + rows.count, 0);
     this.#scratch.reserve(count);
     const { codes, rows, bytesPerCode } = this.#scratch;

@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import {
   FormatError,
   IndexFolder,
@@ -11,6 +11,7 @@ import {
   SimHashIndex,
   saveIndex,
 } from '../../src/node';
+import { HttpPlace } from '../../src/store/http-place';
 import { temporaryFolder } from './collection';
 import { startHost, type WebHost } from './web-host';
 
@@ -70,6 +71,22 @@ it('goes on with its generation while the files are there, and then says that th
   expect(after.ids).toEqual(before.ids.slice(3));
   await index.close();
   await now.close();
+});
+
+it('waits for the host twice in a search: for its partitions, then for vectors', async () => {
+  const index = new SimHashIndex({ bits: 64, dimensions: DIMENSIONS, vectors: 'float32' });
+  await index.addAll(rowsOf(0, 3000));
+  await index.optimize({ partitions: 64, queries: 60, k: 5, recall: 0.9 });
+  await saveIndex(index, folder, { replace: true });
+  publish();
+  const stored = await opened();
+  const reads = vi.spyOn(HttpPlace.prototype, 'read');
+  const { ids } = await stored.search(query, { probes: 40 });
+  const kinds = reads.mock.calls.map(([{ name }]) => name.split('-')[0]);
+  reads.mockRestore();
+  expect(kinds).toEqual(['rows', 'vectors']);
+  expect(ids).toEqual(index.search(query, { probes: 40 }).ids);
+  await stored.close();
 });
 
 it('answers as a sound host would where each request fails once, in another way', async () => {
