@@ -4,9 +4,8 @@
  * change it.
  */
 
-import { countNulls } from '../base/arrays';
+import { ascending, countNulls } from '../base/arrays';
 import { Codes } from '../codes/codes';
-import { NO_ROW } from '../kernels/hits';
 import type { AnsweredIndex } from './answer';
 import { type Id, IdRules, idOfKind } from './ids';
 import { afterChanges, type CheckedOptions } from './index-options';
@@ -15,7 +14,7 @@ import { noVectors, QueryParts } from './query';
 import type { RowsToAppend } from './rows';
 import type { Searched } from './searched';
 import type { SpaceOrigin } from './train';
-import type { HeldRows } from './vectors/row-vectors';
+import type { HeldRows, RowVectors } from './vectors/row-vectors';
 
 /** Rows whose vectors are copied together. */
 const GATHERED = 4096;
@@ -98,34 +97,40 @@ export class IndexCore extends QueryParts implements AnsweredIndex {
   held(): HeldRows {
     const { bits, hasher, isForeign, nextRow } = this;
     const parts = this.rows.parts.filter(({ rows }) => rows.count > 0);
+    const inPlace = parts.length === 1 && parts[0].rows.isInOrder ? parts[0].rows.vectors : null;
+    const { codes: bytes, validity, vectors } = this.copyOf(ascending(nextRow), inPlace);
     const origin = isForeign ? undefined : hasher.origin;
-    const validity = new Uint8Array(Math.ceil(nextRow / 8));
-    const codes = Codes.allocate(nextRow, { bits, validity, ...(origin && { origin }) });
-    const isInPlace = parts.length === 1 && parts[0].rows.isInOrder;
-    const vectors = isInPlace ? parts[0].rows.vectors : (this.rows.options.newVectors?.() ?? null);
-    if (!isInPlace) vectors?.skip(nextRow);
-    for (const { rows } of parts) {
-      for (let position = 0; position < rows.count; position++) {
-        const row = rows.codes.rows[position];
-        if (row === NO_ROW) continue;
-        validity[row >> 3] |= 1 << (row & 7);
-        codes.bytes.set(rows.codeAt(position), row * codes.bytesPerCode);
-      }
-      for (
-        let first = 0;
-        !isInPlace && rows.vectors !== null && first < rows.count;
-        first += GATHERED
-      ) {
-        const end = Math.min(rows.count, first + GATHERED);
-        const places = Uint32Array.from({ length: end - first }, (_, i) => first + i);
-        vectors?.restore(rows.vectors.gather(places), rows.codes.rows.slice(first, end));
+    const codes = Codes.from(bytes, { bits, validity, ...(origin && { origin }) });
+    return { codes, vectors };
+  }
+
+  /**
+   * Copies the codes and vectors of rows, in this order: null and zeros where there is none. With
+   * `vectors` in their place these are not copied.
+   */
+  copyOf(rows: Uint32Array, inPlace: RowVectors | null = null) {
+    const { bytesPerCode } = this.hasher;
+    const codes = new Uint8Array(rows.length * bytesPerCode);
+    const validity = new Uint8Array(Math.ceil(rows.length / 8));
+    const vectors = inPlace ?? this.rows.options.newVectors?.() ?? null;
+    if (inPlace === null) vectors?.skip(rows.length);
+    for (const { rows: own } of this.rows.parts) {
+      const there = ascending(rows.length).filter((i) => own.positionOf(rows[i]) >= 0);
+      for (let first = 0; first < there.length; first += GATHERED) {
+        const to = there.subarray(first, first + GATHERED);
+        const positions = to.map((i) => own.positionOf(rows[i]));
+        if (inPlace === null && own.vectors !== null) {
+          vectors?.restore(own.vectors.gather(positions), to);
+        }
+        for (const [i, position] of positions.entries()) {
+          if (own.isNull(position)) continue;
+          validity[to[i] >> 3] |= 1 << (to[i] & 7);
+          codes.set(own.codeAt(position), to[i] * bytesPerCode);
+        }
       }
     }
-    const isWhole = countNulls(validity, nextRow) === 0;
-    return {
-      codes: isWhole ? codes.withoutValidity() : codes,
-      vectors,
-    };
+    const isWhole = countNulls(validity, rows.length) === 0;
+    return { codes, validity: isWhole ? null : validity, vectors };
   }
 
   /** The row of an id that is there. */

@@ -49,7 +49,6 @@ import {
   usualPartitions,
 } from './train';
 import type { Chunks, EvaluationQuery, Truth } from './truth';
-import type { DenseVectors } from './vectors/dense-vectors';
 
 const MAX_QUERIES = 1_000_000;
 /** A setting is chosen at most this many times, each time with new queries. */
@@ -101,18 +100,11 @@ export function checkWanted(core: IndexCore, options: OptimizeOptions): Wanted {
  * Throws where copies are asked for without dense vectors, or with too wide ones: a copy is an
  * entry, and only vectors of some widths have entries.
  */
-function checkCopies({ vectors, dense }: IndexCore, copies: boolean): boolean {
-  if (!copies || hasEntries(dense)) return copies;
-  if (dense !== null) {
-    const most = 4 * MAX_RESIDUAL_BYTES;
-    throw wrongValue('copies', `false for vectors of more than ${most} dimensions`, copies);
-  }
-  const kind = vectors?.kind ?? 'none';
-  throw wrongValue('vectors', "'int8' or 'float32', which copies need", kind);
-}
-
-function hasEntries(dense: DenseVectors | null): boolean {
-  return dense !== null && bytesPerEntryOf(dense.dimensions) > 0;
+function checkCopies({ dense }: IndexCore, copies: boolean): boolean {
+  const hasEntries = dense !== null && bytesPerEntryOf(dense.dimensions) > 0;
+  if (!copies || hasEntries) return copies;
+  const what = `false without dense vectors of up to ${4 * MAX_RESIDUAL_BYTES} dimensions`;
+  throw wrongValue('copies', what, copies);
 }
 
 /** Optimizes an index in memory and returns the report. It changes in the last step alone. */

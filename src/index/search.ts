@@ -442,7 +442,7 @@ function estimated({ weights, rows, cosineOf }: Candidates, k: number): Best {
  * below the k-th by more than `margin` times their standard error. The steps in which rows are
  * compared do not depend on what is loaded together, so that the answer does not either.
  */
-export class Ranking {
+class Ranking {
   readonly #index: Pick<Searched, 'parts' | 'vectorsAhead'>;
   readonly #query: Query;
   readonly #candidates: Candidates;

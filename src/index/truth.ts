@@ -240,9 +240,9 @@ const SPARE = 4;
 /** A row that may be among the nearest. */
 interface NearVector {
   readonly row: number;
-  /** Its cosine by the vector as it is held, and by the vector as it was given. */
+  /** Its cosine by the vector as it is held; `score` by the vector as it was given. */
   readonly cosine: number;
-  readonly given: number;
+  readonly score: number;
 }
 
 /** The nearest rows by dense vectors for one query. */
@@ -284,22 +284,22 @@ export class NearVectors {
   }
 
   /** Adds a row, as one that was found among other rows. */
-  add({ row, cosine, given }: NearVector): void {
+  add({ row, cosine, score }: NearVector): void {
     if (cosine < this.bound) return;
     this.#near.take(cosine, row);
-    this.#given.set(row, given);
+    this.#given.set(row, score);
   }
 
   /** The rows from which the nearest are taken. */
   get found(): NearVector[] {
     return this.#near.found.map(({ row, score: cosine }) => {
-      return { row, cosine, given: this.#given.get(row) as number };
+      return { row, cosine, score: this.#given.get(row) as number };
     });
   }
 
   get truth(): Truth {
     const nearest = new Nearest(this.#k);
-    for (const { row, given } of this.found) nearest.take(given, row);
+    for (const { row, score } of this.found) nearest.take(score, row);
     return nearest.truth;
   }
 }

@@ -4,7 +4,7 @@
  * read. Free functions, so that a bundle of `SimHashIndex` has no apache-arrow.
  */
 
-import { isValid } from '../base/arrays';
+import { ascending, isValid } from '../base/arrays';
 import { checkInteger, checkOptions, checkText, type Ids, wrongType } from '../base/check';
 import { type Id, type IdKind, IdRules, IdsOnce } from '../index/ids';
 import type { IndexCore } from '../index/index-core';
@@ -50,44 +50,19 @@ export function indexToArrow(index: SimHashIndex): Uint8Array {
   };
   const hasGaps = live.length > 0 && live[live.length - 1] !== live.length - 1;
   const ids = core.ids.columnOf(Array.from(live, (row) => core.rows.idOf(row) as Id));
-  const rowsOf = (first: number, end: number) => ({
-    ...columnsOf(core, live.subarray(first, end)),
-    rows: hasGaps ? live.subarray(first, end) : null,
-    ids: ids && (ids.slice(first, end) as Ids),
-  });
-  return bytesOf(header, live.length, rowsOf);
-}
-
-/** Codes and vectors of rows. */
-function columnsOf({ rows: held, hasher }: IndexCore, rows: Uint32Array): IndexRows {
-  const count = rows.length;
-  const { bytesPerCode } = hasher;
-  const codes = new Uint8Array(count * bytesPerCode);
-  const validity = new Uint8Array(Math.ceil(count / 8));
-  const vectors = held.options.newVectors?.() ?? null;
-  vectors?.skip(count);
-  let nulls = 0;
-  for (const { rows: own } of held.parts) {
-    const to = Uint32Array.from(rows.keys()).filter((i) => own.positionOf(rows[i]) >= 0);
-    const positions = to.map((i) => own.positionOf(rows[i]));
-    if (own.vectors !== null) vectors?.restore(own.vectors.gather(positions), to);
-    for (const [i, position] of positions.entries()) {
-      if (own.isNull(position)) {
-        nulls++;
-        continue;
-      }
-      validity[to[i] >> 3] |= 1 << (to[i] & 7);
-      codes.set(own.codeAt(position), to[i] * bytesPerCode);
-    }
-  }
-  return {
-    count,
-    rows: null,
-    ids: null,
-    codes,
-    validity: nulls > 0 ? validity : null,
-    ...(vectors?.gather(Uint32Array.from(rows.keys())) ?? NO_VECTORS),
+  const rowsOf = (first: number, end: number) => {
+    const rows = live.subarray(first, end);
+    const { codes, validity, vectors } = core.copyOf(rows);
+    return {
+      count: rows.length,
+      rows: hasGaps ? rows : null,
+      ids: ids && (ids.slice(first, end) as Ids),
+      codes,
+      validity,
+      ...(vectors?.gather(ascending(rows.length)) ?? NO_VECTORS),
+    };
   };
+  return bytesOf(header, live.length, rowsOf);
 }
 
 /**

@@ -52,6 +52,8 @@ const MAX_BLOCK_ROWS = 65_536;
 const BLOCK_BYTES = 2 ** 20;
 /** Most bytes of the vectors of a block: far below the 2 GiB that Arrow's library can write. */
 const VECTOR_BYTES = 2 ** 30;
+/** As many bytes a sparse vector may have on average, and a block have `VECTOR_BYTES`. */
+const SPARSE_BYTES = 2 ** 17;
 
 export const NO_VECTORS: VectorColumns = { vectors: null, scales: null, sparse: null };
 
@@ -127,7 +129,9 @@ export interface BlockTable {
 
 /** Most rows of a block. */
 export function maxBlockRows(layout: BlockLayout, hasPartitions: boolean): number {
-  const byVectors = Math.floor(VECTOR_BYTES / (4 * Math.max(1, layout.dimensions)));
+  const isSparse = layout.vectors === 'sparse';
+  const vectorBytes = isSparse ? SPARSE_BYTES : 4 * Math.max(1, layout.dimensions);
+  const byVectors = Math.floor(VECTOR_BYTES / vectorBytes);
   const width = bytesPerCode(layout.bits);
   const byCodes = hasPartitions ? MAX_BLOCK_ROWS : Math.ceil(BLOCK_BYTES / (width + 8));
   const most = Math.min(MAX_BLOCK_ROWS, byVectors, byCodes);

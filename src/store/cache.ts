@@ -19,7 +19,14 @@ import { bytesOfRow, copyResiduals } from '../kernels/residuals';
 import { type BlockRows, NO_VECTORS, sparsePlaces, vectorCheck } from './blocks';
 import { type Content, noVectorsOf } from './content';
 import type { FolderFile } from './manifest';
-import { type BlockName, type LoadedBlock, positionsIn, type Reader } from './reader';
+import {
+  type BlockName,
+  bytesOfBlock,
+  inGroups,
+  type LoadedBlock,
+  positionsIn,
+  type Reader,
+} from './reader';
 
 /** Rows of a cell: those that the kernel of residual codes reads together. */
 const CELL_ROWS = 16;
@@ -172,10 +179,9 @@ export class PartitionCache {
     // Reads are copied to cells, so only a few bytes are read at a time, unless each read is a
     // round trip.
     const atOnce = this.#content.place.isFar ? Number.POSITIVE_INFINITY : READ_BYTES;
-    for (let first = 0, end = 0; first < missing.length; first = end) {
-      let bytes = 0;
-      while (end < missing.length && bytes < atOnce) bytes += this.#bytesOf(missing[end++]);
-      const some = missing.slice(first, end);
+    const bytesOf = (p: number) =>
+      this.#blocks[p].reduce((sum, name) => sum + bytesOfBlock(name, false), 0);
+    for (const some of inGroups(missing, atOnce, bytesOf)) {
       const names = some.flatMap((p) => this.#blocks[p]);
       const part = this.residuals === null ? 'whole' : 'head';
       const blocks = await this.#reader.blocks(names, part, signal);
@@ -187,13 +193,6 @@ export class PartitionCache {
       }
       this.#reader.giveBack(blocks);
     }
-  }
-
-  #bytesOf(p: number): number {
-    return this.#blocks[p].reduce(
-      (sum, { segment, block }) => sum + segment.blocks.bytes[block],
-      0,
-    );
   }
 
   /** Copies the rows of a partition to its cells. */

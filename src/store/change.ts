@@ -408,7 +408,7 @@ export class FolderChange {
     // The header of the rows that were written: an index in memory may change from here on.
     const { base, content, writer, header } = this;
     this.call.signal?.throwIfAborted();
-    const inFiles = this.segments.map(({ files }) => files);
+    const { generation: _, previous: __, checksum: ___, ...made } = this.provisional();
     const left: number[] = [];
     for (const { files, live } of this.segments) {
       if (live === files.files.rows?.rows) continue;
@@ -427,16 +427,10 @@ export class FolderChange {
     const report =
       changes.report === undefined ? before && afterChanges(before, changed) : changes.report;
     // Read back before the commit: only what opens is published.
-    const named = new Set(filesOf({ segments: inFiles, files }).map(({ name }) => name));
+    const named = new Set(filesOf({ ...made, files }).map(({ name }) => name));
     for (const file of writer.added) if (named.has(file.name)) await checkFile(this.folder, file);
-    return writer.commit({
-      rows: this.segments.reduce((sum, { live }) => sum + live, 0),
-      index: { ...header, report },
-      text: changes.text ?? (content === null ? null : (base?.text ?? null)),
-      columns: this.columns,
-      segments: inFiles,
-      files,
-    });
+    const text = changes.text ?? (content === null ? null : (base?.text ?? null));
+    return writer.commit({ ...made, index: { ...header, report }, text, files });
   }
 }
 

@@ -17,8 +17,7 @@ import type { Layout } from '../index/memory-index';
 import { EvaluationSource, seedOf, settled, shuffled, type Wanted } from '../index/optimize';
 import { type Query, type QueryParts, queryOf } from '../index/query';
 import type { EvaluationSearch, Measurable } from '../index/recall';
-import { type Best, Ranking } from '../index/search';
-import type { SearchedPart } from '../index/searched';
+import type { Best } from '../index/search';
 import type { Space } from '../index/space';
 import { type EvaluationQuery, NearVectors } from '../index/truth';
 import type { DenseVectors } from '../index/vectors/dense-vectors';
@@ -83,13 +82,9 @@ export async function evaluatedPart(
       const answers: PartAnswer[] = [];
       for (const [i, entries] of (await entriesOf(index, some, k, work)).entries()) {
         const nearest = near[first + i].found;
-        const places = await index.placesOf(
-          some[i],
-          Uint32Array.from(nearest, ({ row }) => row),
-        );
-        const lines = nearest.map(({ row, cosine, given: score }, at) => {
-          return { row, place: places[at], cosine, score };
-        });
+        const rows = Uint32Array.from(nearest, ({ row }) => row);
+        const places = await index.placesOf(some[i], rows);
+        const lines = nearest.map((one, at) => ({ ...one, place: places[at] }));
         answers.push({ query: first + i, near: lines, entries });
       }
       batches.push(batchOf(answers));
@@ -250,12 +245,12 @@ export class EvaluatedParts implements Measurable {
     const { query, isNear, ...values } = Object.fromEntries(columns) as Columns;
     for (let i = 0; i < query.length; i++) {
       const answers = this.answers[query[i]];
-      const [row, place, score] = [values.row[i], values.place[i], values.score[i]];
-      const cosine = values.cosine[i];
-      if (isNear[i] === 0) answers.entries.push({ row, place, cosine, score });
+      const { row, place, cosine, score } = values;
+      const line = { row: row[i], place: place[i], cosine: cosine[i], score: score[i] };
+      if (isNear[i] === 0) answers.entries.push(line);
       else {
-        answers.near.add({ row, cosine, given: score });
-        answers.places.set(row, place);
+        answers.near.add(line);
+        answers.places.set(line.row, line.place);
       }
     }
     const most = entriesFor(this.layout, mostWanted(this.#space, this.k));
@@ -268,9 +263,7 @@ export class EvaluatedParts implements Measurable {
   /** The table of a part that has the rows of all. */
   table(): Uint8Array {
     const together = this.answers.map(({ near, places, entries }, query) => {
-      const lines = near.found.map(({ row, cosine, given: score }) => {
-        return { row, place: places.get(row) as number, cosine, score };
-      });
+      const lines = near.found.map((one) => ({ ...one, place: places.get(one.row) as number }));
       return { query, near: lines, entries };
     });
     const own = this.answers.map(({ row }) => row);
@@ -292,9 +285,9 @@ export class EvaluatedParts implements Measurable {
     return { found: asked.map(best), ms: 0 };
   }
 
-  /** What `CosineSearch` finds. */
-  #best({ query, entries }: Answers, { k, setting, isUnranked }: EvaluationSearch): Best {
-    const { count, bytesPerEntry, error } = this.#space;
+  /** What `CosineSearch` finds; it ranks all of its candidates. */
+  #best({ entries }: Answers, { k, setting, isUnranked }: EvaluationSearch): Best {
+    const { count, bytesPerEntry } = this.#space;
     const most = entriesFor(this.layout, Math.max(k, setting.want));
     let lines: Line[] = [];
     const byRow = new Map<number, Line>();
@@ -311,29 +304,12 @@ export class EvaluatedParts implements Measurable {
     const rows = Uint32Array.from(lines, ({ row }) => row);
     const scores = Float64Array.from(lines, ({ score }) => score);
     if (isUnranked) return { rows, cosines: scores };
-    const estimates = [...new Set(scores)];
-    const weights = new Map(estimates.map((score, weight) => [score, weight]));
-    const own = [...byRow.values()];
-    const part: Pick<SearchedPart, 'similaritiesInto'> = {
-      similaritiesInto(some, _, out) {
-        for (const [i, row] of some.entries()) out[i] = byRow.get(row)?.cosine as number;
-      },
+    const ranked = [...byRow.values()].sort((a, b) => b.cosine - a.cosine || a.row - b.row);
+    const best = ranked.slice(0, k);
+    return {
+      rows: Uint32Array.from(best, ({ row }) => row),
+      cosines: Float64Array.from(best, ({ cosine }) => cosine),
     };
-    const ranking = new Ranking(
-      { parts: [part as SearchedPart], vectorsAhead: null },
-      query,
-      {
-        weights: Uint32Array.from(own, ({ score }) => weights.get(score) as number),
-        rows: Uint32Array.from(own, ({ row }) => row),
-        positions: null,
-        cosineOf: (weight) => estimates[weight],
-        error: bytesPerEntry > 0 ? error : Number.POSITIVE_INFINITY,
-      },
-      { k, margin: setting.margin },
-      { codesCompared: 0, candidates: 0, probes: 0 },
-    );
-    ranking.step();
-    return ranking.best;
   }
 }
 

@@ -21,7 +21,7 @@ import {
 import { type Content, countLive, type RowSet, type StoredSegment } from './content';
 import type { GenerationWriter } from './generations';
 import type { IndexHeader, SegmentFiles } from './manifest';
-import { type BlockName, Reader } from './reader';
+import { type BlockName, bytesOfBlock, inGroups, Reader } from './reader';
 import { layoutOf, SegmentWriter } from './write-segment';
 
 /** Bytes of blocks that are read together. */
@@ -133,21 +133,11 @@ function partitionGroups(segments: readonly StoredSegment[]) {
       own.push({ segment, block });
     });
   }
-  const order = [...byPartition.keys()].sort((a, b) => a - b);
-  const groups: { partition: number; blocks: BlockName[] }[][] = [];
-  let bytes = READ_BYTES;
-  for (const partition of order) {
-    if (bytes >= READ_BYTES) {
-      groups.push([]);
-      bytes = 0;
-    }
-    const blocks = byPartition.get(partition) as BlockName[];
-    groups[groups.length - 1].push({ partition, blocks });
-    for (const { segment, block } of blocks) {
-      bytes += segment.blocks.bytes[block] + segment.blocks.vectorsBytes[block];
-    }
-  }
-  return groups;
+  const inOrder = [...byPartition].sort(([a], [b]) => a - b);
+  const all = inOrder.map(([partition, blocks]) => ({ partition, blocks }));
+  return inGroups(all, READ_BYTES, ({ blocks }) =>
+    blocks.reduce((sum, name) => sum + bytesOfBlock(name, true), 0),
+  );
 }
 
 /** Runs of rows that are left, by ascending row. */

@@ -193,21 +193,36 @@ export function blockGroups(
   of: 'rows' | 'rows and vectors' | 'all' = 'rows',
   isWanted: (name: BlockName) => boolean = () => true,
 ): (readonly BlockName[])[] {
-  const groups: BlockName[][] = [];
+  const names = segments.flatMap((segment) =>
+    Array.from({ length: segment.blocks.count }, (_, block) => ({ segment, block })),
+  );
+  const wanted = names.filter((name) => {
+    return (of === 'all' || name.segment.blocks.of[name.block] === ROWS) && isWanted(name);
+  });
+  return inGroups(wanted, groupBytes, (name) => bytesOfBlock(name, of !== 'rows'));
+}
+
+/** The bytes of a block, with those of its vectors or without. */
+export function bytesOfBlock({ segment, block }: BlockName, hasVectors: boolean): number {
+  const { bytes, vectorsBytes } = segment.blocks;
+  return bytes[block] + (hasVectors ? vectorsBytes[block] : 0);
+}
+
+/** Items in their order, in groups of about so many bytes. */
+export function inGroups<T>(
+  items: Iterable<T>,
+  groupBytes: number,
+  bytesOf: (item: T) => number,
+): T[][] {
+  const groups: T[][] = [];
   let bytes = groupBytes;
-  for (const segment of segments) {
-    const { blocks } = segment;
-    for (let block = 0; block < blocks.count; block++) {
-      const name = { segment, block };
-      if ((of !== 'all' && blocks.of[block] !== ROWS) || !isWanted(name)) continue;
-      if (bytes >= groupBytes) {
-        groups.push([]);
-        bytes = 0;
-      }
-      groups[groups.length - 1].push(name);
-      bytes += blocks.bytes[block];
-      if (of !== 'rows') bytes += blocks.vectorsBytes[block];
+  for (const item of items) {
+    if (bytes >= groupBytes) {
+      groups.push([]);
+      bytes = 0;
     }
+    groups[groups.length - 1].push(item);
+    bytes += bytesOf(item);
   }
   return groups;
 }

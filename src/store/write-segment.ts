@@ -176,10 +176,8 @@ export async function writeSegment(
   const output = await SegmentWriter.open(writer, header, layout, range);
   const mostRows = maxBlockRows(layout, layout.residualBytes > 0 || segment.hasPartitions);
   const add = async (partition: number, positions: Uint32Array, isCopy: boolean) => {
-    for (let first = 0, end = 0; first < positions.length; first = end) {
-      const most = Math.min(positions.length, first + mostRows);
-      end = rows.vectors?.endOf(positions, first, most) ?? most;
-      const some = { partition, positions: positions.subarray(first, end), isCopy };
+    for (let first = 0; first < positions.length; first += mostRows) {
+      const some = { partition, positions: positions.subarray(first, first + mostRows), isCopy };
       const own = ids && Array.from(some.positions, (at) => ids[at]);
       const block = blockOf(segment, layout, some, own && idColumn(own, layout.id));
       await output.add(block);

@@ -135,7 +135,7 @@ describe('rows in second partitions', async () => {
 
   it('need vectors, and are wanted by true or false', async () => {
     await expect(made({ vectors: 'none' })).rejects.toThrow(
-      `"vectors" expected 'int8' or 'float32', which copies need, got "none"`,
+      '"copies" expected false without dense vectors of up to 4096 dimensions, got true',
     );
     await expect(made({}, { copies: 'yes' })).rejects.toThrow(
       '"copies" expected true or false, got "yes"',
@@ -143,7 +143,7 @@ describe('rows in second partitions', async () => {
     const wide = new SimHashIndex({ dimensions: 4097, vectors: 'float32' });
     wide.add(new Float32Array(4097).fill(1));
     await expect(wide.optimize({ copies: true })).rejects.toThrow(
-      '"copies" expected false for vectors of more than 4096 dimensions, got true',
+      '"copies" expected false without dense vectors of up to 4096 dimensions, got true',
     );
   });
 

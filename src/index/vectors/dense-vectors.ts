@@ -146,10 +146,6 @@ export class DenseVectors implements RowVectors {
     this.#count += count;
   }
 
-  endOf(_rows: Uint32Array, _first: number, end: number): number {
-    return end;
-  }
-
   gather(rows: Uint32Array): VectorColumns {
     const { dimensions } = this;
     const Kept = this.kind === 'float32' ? Float32Array : Int8Array;

@@ -75,8 +75,6 @@ export interface RowVectors {
   copyFrom(from: RowVectors, rows: Uint32Array, to: Uint32Array): void;
   /** Appends rows that are removed, or restored later: all-zero until then. */
   skip(count: number): void;
-  /** Where a `gather` from `rows[first]` on must end, at most `end`: columns stay below 2 GiB. */
-  endOf(rows: Uint32Array, first: number, end: number): number;
   /** Copies rows into columns, in this order. */
   gather(rows: Uint32Array): VectorColumns;
   /** A copy of the vector of a row; int8 times its scale. */

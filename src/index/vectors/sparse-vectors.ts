@@ -23,8 +23,6 @@ import type {
 const MIN_ENTRIES = 1024;
 const MAX_ENTRIES = 2 ** 20;
 const BYTES_PER_ENTRY = 12;
-/** Most entries of one `gather`: its columns must stay far below 2 GiB. */
-const MAX_GATHERED = 2 ** 25;
 const BYTES_PER_ROW = 20;
 
 /** Sparse rows. Growing adds a part, so that views which other threads hold stay valid. */
@@ -147,15 +145,6 @@ export class SparseVectors implements RowVectors {
     this.#starts = grownShared(this.#starts, room);
     this.#counts = grownShared(this.#counts, room);
     this.#norms = grownShared(this.#norms, room);
-  }
-
-  endOf(rows: Uint32Array, first: number, end: number): number {
-    let entries = 0;
-    for (let i = first; i < end; i++) {
-      entries += this.#counts[rows[i]];
-      if (entries > MAX_GATHERED && i > first) return i;
-    }
-    return end;
   }
 
   gather(rows: Uint32Array): VectorColumns {
