@@ -4,7 +4,6 @@
  */
 
 import {
-  checkBoolean,
   checkNames,
   checkOneOf,
   checkOptions,
@@ -12,7 +11,6 @@ import {
   checkText,
   FormatError,
   wrongType,
-  wrongValue,
 } from '../base/check';
 import { openArrowFile, openArrowStream } from '../table/arrow/batches';
 import { ByteSource } from './byte-source';
@@ -28,7 +26,6 @@ import {
   type FormatRows,
   isTabbed,
   MAGIC_BYTES,
-  OF_LINES,
   type ReadOptions,
   ROW_FORMATS,
   type RowFormat,
@@ -50,11 +47,6 @@ export interface OpenRowsOptions {
    * @default 8192
    */
   batchRows?: number;
-  /**
-   * Refuses an Arrow stream without its end mark: its writer died.
-   * @default false
-   */
-  expectEnd?: boolean;
   /** Types of columns of JSONL or CSV, where first values mislead. */
   types?: Readonly<Record<string, ColumnType>>;
 }
@@ -65,7 +57,6 @@ export const OPEN_OPTIONS = {
   file: checkText,
   columns: checkNames,
   batchRows: { min: 1 },
-  expectEnd: checkBoolean,
   types: checkTypes,
 } as const;
 
@@ -153,9 +144,6 @@ async function openOne(
     const head = await bytes.peek(MAGIC_BYTES);
     const format = given.format ?? detectFormat(bytes.name, head);
     if (head.length === 0) throw new FormatError('empty', bytes.name);
-    if (read.expectEnd && OF_LINES.includes(format)) {
-      throw wrongValue('expectEnd', 'a format with a mark of its end', format);
-    }
     const rows = await READERS[format](bytes, { ...read, isTabbed: isTabbed(bytes.name) });
     return new RowReader(rows, format, bytes, read.batchRows);
   } catch (error) {
@@ -182,7 +170,6 @@ function readOptions(given: OpenRowsOptions): ReadOptions {
   return {
     columns: given.columns,
     isTabbed: false,
-    expectEnd: given.expectEnd ?? false,
     // Without a prototype, whose names a column may have: "constructor", "__proto__".
     types: Object.assign(Object.create(null), given.types),
     kinds: new Map(),
@@ -197,7 +184,7 @@ async function arrowRows(source: ByteSource, options: ReadOptions): Promise<Form
   // The file format has its schema last: of a stream, all of it is held.
   const opened = isFile
     ? await openArrowFile(await source.randomAccess(), source.name)
-    : await openArrowStream(source, source.name, options);
+    : await openArrowStream(source, source.name, source.file === null);
   const names = opened.columns.map(({ name }) => name);
   const wanted = new Set(options.columns ?? names);
   checkColumns(wanted, names);

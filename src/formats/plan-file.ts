@@ -14,10 +14,8 @@ import {
   checkPath,
   checkPaths,
   FormatError,
-  MAX_BITS,
 } from '../base/check';
 import { LONG_CALL, type LongCall } from '../base/long-work';
-import type { BitOrder } from '../codes/codes';
 import { checkPlan, checkPlanShape, checksOf, type DedupPlan } from '../near/plan';
 import {
   doubtfulRows,
@@ -57,11 +55,11 @@ export async function writePlan(
   await savePlan(path, plan, given);
 }
 
-/** `writePlan` for plans that are checked, with the marks of the files that rows came from. */
+/** `writePlan` for plans that are checked, with the checksum of the files that rows came from. */
 export async function savePlan(
   path: string,
   plan: DedupPlan,
-  { ids: given, sourceOf, rows: which = 'all' }: PlanTableOptions & Pick<PlanPart, 'sourceOf'>,
+  { ids: given, source, rows: which = 'all' }: PlanTableOptions & Pick<PlanPart, 'source'>,
 ): Promise<void> {
   const ids = given && checkIds(given, plan.count);
   const format = formatOfPath(path);
@@ -73,7 +71,7 @@ export async function savePlan(
     ...(isArrow && { header: { kind: 'plan' } }),
   });
   try {
-    const part = { ids, sourceOf, rows, isRounded: isRounded(format) };
+    const part = { ids, source, rows, isRounded: isRounded(format) };
     await eachPlanBatch(plan, part, (batch) => writer.write(batch));
     await writer.close();
   } catch (error) {
@@ -103,13 +101,13 @@ interface PlanLines {
   readonly plan: DedupPlan;
   /** By row its id as text, undefined for a row without a line; null if lines have no ids. */
   readonly ids: (string | null | undefined)[] | null;
-  /** The marks of the files of the rows, each once; none where it was made of something else. */
-  readonly marks: ReadonlySet<string>;
+  /** Checksums of the files, each once; none where it was made of something else. */
+  readonly sources: ReadonlySet<string>;
 }
 
 /**
- * The same with the ids and marks of its lines, which may be in any order; refuses a plan for more
- * than `maxRows` rows, since those without a line take memory too.
+ * The same with the ids and sources of its lines, which may be in any order; refuses a plan for
+ * more than `maxRows` rows, since those without a line take memory too.
  */
 export async function readPlanLines(path: string, maxRows?: number): Promise<PlanLines> {
   const file = await openRecords(path, {});
@@ -122,10 +120,10 @@ export async function readPlanLines(path: string, maxRows?: number): Promise<Pla
   for await (const batch of await openRows(path, { columns, types })) batches.push(batch);
   const plan = planOf(batches, path, maxRows);
   const ids: PlanLines['ids'] = has('id') ? Array(plan.count).fill(undefined) : null;
-  const marks = new Set<string>();
+  const sources = new Set<string>();
   for (const batch of batches) {
     const own = has('source') ? batch.values('source') : [];
-    for (const mark of own) if (mark !== null && mark !== '') marks.add(String(mark));
+    for (const one of own) if (one !== null && one !== '') sources.add(String(one));
     const [rows, names] = ids === null ? [[], []] : [batch.values('row'), batch.values('id')];
     for (const [i, row] of rows.entries()) {
       const id = names[i] === null ? null : String(names[i]);
@@ -134,7 +132,7 @@ export async function readPlanLines(path: string, maxRows?: number): Promise<Pla
       (ids as NonNullable<typeof ids>)[Number(row)] = shown;
     }
   }
-  return { plan, ids, marks };
+  return { plan, ids, sources };
 }
 
 /** How a plan is applied; options of `openRows` say how the source is read. */
@@ -144,10 +142,6 @@ export interface ApplyOptions extends OpenRowsOptions, LongCall {
    * something else in the file.
    */
   column?: string | null;
-  /** Bits of a code in `column`, where they are not 8 x its bytes. */
-  bits?: number;
-  /** Which bit of a byte the maker packs first. */
-  bitOrder?: BitOrder;
   /**
    * Ids of the plan's rows, which this column of the source must have. An undefined id is not
    * compared.
@@ -168,8 +162,6 @@ const OPTIONS = {
   ...OPEN_OPTIONS,
   ...LONG_CALL,
   column: null,
-  bits: { min: 1, max: MAX_BITS },
-  bitOrder: ['lsb', 'msb'],
   ids: null,
   inputs: checkNames,
   outputFormat: ROW_FORMATS,
@@ -201,11 +193,8 @@ export async function applyPlan(
 }
 
 interface CheckedOptions extends ApplyOptions {
-  /**
-   * Checksums by file, if the source still has the bytes that the plan was made of: lines of rows
-   * without an id are then not parsed.
-   */
-  unchanged?: ReadonlyMap<string, string> | undefined;
+  /** The source is as when the plan was made: lines of rows without an id are not parsed. */
+  isUnchanged?: boolean;
   /** Those of the files on hosts that were read before. */
   states?: FileStates | undefined;
 }
@@ -270,12 +259,12 @@ async function copyRows(
   given: CheckedOptions,
   writer: RowWriter,
 ): Promise<void> {
-  const { column, bits, bitOrder } = given;
+  const { column } = given;
   const isArrow = reader.format === 'arrow' || reader.format === 'arrows';
   const code = isArrow && column !== null ? codesOf(reader.columns, column) : null;
   const checks = new Uint32Array(code === null ? 0 : plan.count);
   await eachBatch(plan, source, reader, given, async (batch) => {
-    if (code !== null) checks.set(checksOf(batch.codes(code, { bits, bitOrder })), batch.firstRow);
+    if (code !== null) checks.set(checksOf(batch.codes(code)), batch.firstRow);
     await writer.write(batch.select(keptRows(plan, batch)));
   });
   if (code !== null) asFormatError([source].flat().join(', '), () => checkPlan(plan, checks));
@@ -329,7 +318,7 @@ async function copyRecords(
   given: CheckedOptions,
   target: RowOutput,
 ): Promise<void> {
-  const { ids, unchanged, states } = given;
+  const { ids, isUnchanged, states } = given;
   let kept: Uint8Array[] = [];
   // Row -1 is the line of names.
   let row = given.format === 'csv' ? -1 : 0;
@@ -344,7 +333,7 @@ async function copyRecords(
     row++;
   };
   const hasId = (at: number) => ids?.values[at] !== undefined;
-  const isWanted = unchanged === undefined ? undefined : hasId;
+  const isWanted = isUnchanged ? hasId : undefined;
   const reader = await openRecords(source, given, { onRecord, isWanted, states });
   await eachBatch(plan, source, reader, given, async () => {
     await target.write([Buffer.concat(kept)]);

@@ -31,7 +31,6 @@ export type SendBatch = (batch: RowBatch) => Promise<void>;
 export interface ReadOptions {
   readonly columns: readonly string[] | undefined;
   readonly batchRows: number;
-  readonly expectEnd: boolean;
   readonly types: Readonly<Record<string, ColumnType>>;
   /** By column the kind that it has in rows before, as those of other shards. */
   readonly kinds: Map<string, ColumnKind>;

@@ -26,7 +26,7 @@ import {
 } from './groups';
 import type { OrderedPairs } from './pair-order';
 import { eachPairs } from './pairs';
-import { checkPlan, checkPlanShape, checksOf, type DedupPlan, keptAlone, planOfBoth } from './plan';
+import { checkPlan, checkPlanShape, checksOf, type DedupPlan, keptAlone } from './plan';
 import {
   exactMeasure,
   exactSimilarities,
@@ -193,8 +193,17 @@ function ranksOf(order: Uint32Array, count: number): Uint32Array {
 
 /** The known plan, and behind it each other row alone; with similarities where both have them. */
 function begunPlan(count: number, measure: Measure['name'] | undefined, known: DedupPlan | null) {
-  if (known === null) return keptAlone(count, measure);
-  return planOfBoth(known, keptAlone(count - known.count, measure));
+  const plan = keptAlone(count, measure);
+  if (known === null) return plan;
+  for (const field of ['groups', 'kept', 'duplicateOf', 'distances', 'checks'] as const) {
+    plan[field].set(known[field]);
+  }
+  const both = (field: 'cosines' | 'jaccards') => {
+    if (!known[field]) return null;
+    plan[field]?.set(known[field]);
+    return plan[field];
+  };
+  return { ...plan, cosines: both('cosines'), jaccards: both('jaccards') };
 }
 
 /** Joins new rows to the group of the kept row that is nearest; returns those near to none. */

@@ -51,8 +51,8 @@ export interface PlanPart {
   readonly textOf?: ((row: number) => string) | undefined;
   /** The id of the row of an older collection that a row is near to. */
   readonly nearOf?: ((row: number) => string | null) | undefined;
-  /** The mark of the file that a row comes from. */
-  readonly sourceOf?: ((row: number) => string) | undefined;
+  /** The checksum of the files that the rows come from. */
+  readonly source?: string | undefined;
   /** True for formats that people read: similarities have six digits. */
   readonly isRounded?: boolean;
 }
@@ -60,7 +60,7 @@ export interface PlanPart {
 /** The lines of some rows of a plan, in this order. */
 function planBatch(plan: DedupPlan, rows: Uint32Array, part: PlanPart): RowBatch {
   const { count, groups, kept, duplicateOf, distances, cosines, jaccards, checks, reviewed } = plan;
-  const { ids, textOf, nearOf, sourceOf, isRounded = false } = part;
+  const { ids, textOf, nearOf, source, isRounded = false } = part;
   const rounded = (exact: Float64Array) =>
     Float64Array.from(rows, (row) => (isRounded ? Number(exact[row].toFixed(6)) : exact[row]));
   return RowBatch.of({
@@ -80,7 +80,7 @@ function planBatch(plan: DedupPlan, rows: Uint32Array, part: PlanPart): RowBatch
     ...(textOf && { text: Array.from(rows, textOf) }),
     check: rows.map((row) => checks[row]),
     rows: rows.map(() => count),
-    ...(sourceOf && { source: Array.from(rows, sourceOf) }),
+    ...(source && { source: Array(rows.length).fill(source) }),
     ...(reviewed !== undefined && { reviewed: Array.from(rows, (row) => reviewed[row] === 1) }),
   });
 }

@@ -3,7 +3,7 @@
  * duplicates, with a checksum, so that a plan is never applied to other rows.
  */
 
-import { ascending, concatenated } from '../base/arrays';
+import { ascending } from '../base/arrays';
 import { checkInteger, wrongType, wrongValue } from '../base/check';
 import type { Codes } from '../codes/codes';
 import type { Measure } from '../codes/measure';
@@ -107,22 +107,5 @@ export function keptAlone(count: number, measure?: Measure['name']): DedupPlan {
     cosines: of('cosine'),
     jaccards: of('jaccard'),
     checks: new Uint32Array(count).fill(NULL_CHECK),
-  };
-}
-
-/** A plan of the rows of one plan and, behind them, those of another. */
-export function planOfBoth(plan: DedupPlan, next: DedupPlan): DedupPlan {
-  const behind = (rows: Uint32Array) => rows.map((row) => plan.count + row);
-  const both = (a: Float64Array | null, b: Float64Array | null) =>
-    a && b ? concatenated([a, b]) : null;
-  return {
-    count: plan.count + next.count,
-    groups: concatenated([plan.groups, behind(next.groups)]),
-    kept: concatenated([plan.kept, next.kept]),
-    duplicateOf: concatenated([plan.duplicateOf, behind(next.duplicateOf)]),
-    distances: concatenated([plan.distances, next.distances]),
-    cosines: both(plan.cosines, next.cosines),
-    jaccards: both(plan.jaccards, next.jaccards),
-    checks: concatenated([plan.checks, next.checks]),
   };
 }

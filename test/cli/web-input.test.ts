@@ -43,7 +43,7 @@ it.each([
     });
     const named = (text: string) => text.replaceAll(input, 'INPUT');
     // Plans have marks of the files, which are others.
-    const lines = named(stdout).replaceAll(/[0-9a-f]{8}-[0-9a-f]{8}|(rows|size) .*/g, 'MARK');
+    const lines = named(stdout).replaceAll(/\b[0-9a-f]{16}\b|(rows|size) .*/g, 'MARK');
     outcomes.push({ code, stdout: lines, stderr: named(stderr).replaceAll(/\/\S*docs/g, 'docs') });
   }
   expect(outcomes[1]).toEqual(outcomes[0]);

@@ -324,13 +324,13 @@ const review = file(
   'review',
   'plan.csv',
   async (path, state) => {
-    const own = new PlanFile(path, null, '');
+    const own = new PlanFile(path, '', null, '');
     const plan = existsSync(path) ? await own.read(2 ** 22) : reviewedPlan(state);
-    if (state > 1) await own.save(plan, undefined, () => undefined);
+    if (state > 1) await own.save(plan, undefined);
     const next = reviewedPlan(state);
     plan.kept.set(next.kept);
     plan.duplicateOf.set(next.duplicateOf);
-    await own.save(plan, undefined, () => undefined);
+    await own.save(plan, undefined);
   },
   async (path) => decisionsOf(await api.readPlan(path)),
   (state) => decisionsOf(reviewedPlan(state)),

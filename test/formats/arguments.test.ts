@@ -13,7 +13,6 @@ it.each([
     '"columns"[0] expected a string, got undefined',
   ],
   [call('openRows', 'a.csv', { file: Symbol('x') }), '"file" expected a string, got Symbol(x)'],
-  [call('openRows', 'a.csv', { expectEnd: 1 }), '"expectEnd" expected true or false, got 1'],
   [call('openRows', ['a.csv', 3]), '"source"[1] expected a string, got 3'],
   [call('openRows', undefined), '"source" expected a path, paths, or an async iterable of bytes'],
   [call('createRows', 'a.csv', { inputs: [7] }), '"inputs"[0] expected a string, got 7'],

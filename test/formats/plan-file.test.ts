@@ -349,7 +349,7 @@ describe('of JSONL with the bytes that a plan was made of', async () => {
     const apply = (own: string, isUnchanged: boolean) =>
       applyChecked(plan, source, output, {
         ids: ids(own),
-        unchanged: isUnchanged ? new Map() : undefined,
+        isUnchanged,
       });
     await apply(`d${last}`, true);
     const records = lines.map((one) => `${one.split('\n')[0]}\n`);

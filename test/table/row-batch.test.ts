@@ -180,7 +180,7 @@ describe('files and streams of other programs, a batch at a time', () => {
     const bytes = Uint8Array.from(readFileSync(new URL(name, fixtures)));
     const opened = name.endsWith('.arrow')
       ? await openArrowFile(fileOf(bytes), name)
-      : await openArrowStream(pipeOf(bytes), name);
+      : await openArrowStream(pipeOf(bytes), name, false);
     let count = 0;
     const lines: string[] = [];
     const text = (_: string, value: unknown) => (typeof value === 'bigint' ? `${value}n` : value);

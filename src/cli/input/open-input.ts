@@ -77,8 +77,6 @@ export function readingOptions(call: Call, path: Input, isOther = false): OpenRo
   return {
     format: isKnown ? undefined : format,
     types: typesOf(call, first),
-    // A stream without the mark of its end comes from a program that has died.
-    expectEnd: path === '-' && /^arrow/.test(format ?? ''),
   };
 }
 

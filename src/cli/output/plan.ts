@@ -3,9 +3,8 @@
  * group first, with the beginning of each text, or as Arrow a line for each row, for programs; and
  * a summary with the pairs that are farthest apart, where mistakes are likeliest.
  *
- * The file of a plan has the ids of its rows, and marks of the files that they came from, so that
- * a plan is not applied to files that were changed since. The mark in a line is a checksum of the
- * row's file, `-`, and a checksum of all files in their order: 8 hexadecimal digits each.
+ * The file of a plan has the ids of its rows, and a checksum of the files that they came from, so
+ * that a plan is not applied to files that were changed since.
  */
 
 import { stat } from 'node:fs/promises';
@@ -37,8 +36,8 @@ interface Planned {
   readonly rows: Collection;
   /** With --against, by row the id of the old row that it is near to, null for none. */
   readonly near?: readonly (string | null)[];
-  /** Marks of the rows' files, for the column `source`; null where the input has none. */
-  readonly marks: SourceMarks | null;
+  /** By `sourceOf`, for the column `source`. */
+  readonly source: string | null;
 }
 
 /**
@@ -56,7 +55,7 @@ export async function openPlan(call: Call, files: readonly string[]): Promise<Ro
 export async function writePlan(
   call: Call,
   writer: RowWriter,
-  { plan, rows, near, marks }: Planned,
+  { plan, rows, near, source }: Planned,
   shown: readonly number[] = [],
 ): Promise<ReadonlyMap<number, string>> {
   const format = outputFormat(call);
@@ -76,7 +75,7 @@ export async function writePlan(
     isRounded: isRounded(format),
     textOf: hasTexts ? (row) => beginningOf(texts.get(row) ?? '') : undefined,
     nearOf: near && ((row) => near[row]),
-    sourceOf: marks ? (row) => marks.markOf(rows.input?.reader.shardAt(row)) : undefined,
+    source: source ?? undefined,
   };
   await eachPlanBatch(plan, part, (batch) => writer.write(batch));
   await writer.close();
@@ -178,25 +177,39 @@ function commonText(commons: Float64Array, groups: Uint32Array): string {
 }
 
 /**
- * The checksums of the files of an input, of which those are read that were not from front to back;
- * of an address that of what its host says of the file. Null where there are none to compare: for
- * stdin, pipes, folders of texts and indexes.
+ * The checksum of the files of an input in their order, of which those are read that were not from
+ * front to back; of an address that of what its host says of the file. Null where there are none to
+ * compare: for stdin, pipes, folders of texts and indexes.
  */
-export async function marksOf(call: Call, input: Input): Promise<SourceMarks | null> {
+export async function sourceOf(call: Call, input: Input): Promise<string | null> {
   if ([input].flat().includes('-')) return null;
   if (typeof input === 'string' && (await isIndexFolder(input))) return null;
   const files = (await shardsOf(input)) ?? [input].flat();
   for (const file of files) {
     if (!isAddress(file) && !(await stat(file)).isFile()) return null;
   }
-  const sums = new Map<string, string>();
+  const sums: string[] = [];
   for (const file of files) {
     const sum = isAddress(file) ? await sumOfState(call, file) : await checksumOfRead(call, file);
     if (sum === null) return null;
-    sums.set(file, sum);
+    sums.push(sum);
   }
-  return new SourceMarks(input, sums);
+  return sums.length === 1 ? sums[0] : textSum(sums.join());
 }
+
+/** Throws unless the files of an input are those that a plan names, if it names any. */
+export function checkSource(
+  input: Input,
+  source: string | null,
+  sources: ReadonlySet<string>,
+  planPath: string,
+): void {
+  if (source === null || [...sources].every((one) => one === source)) return;
+  const message = `changed since ${planPath} was made: make the plan again`;
+  throw new FormatError(message, nameOfInput(input));
+}
+
+const textSum = (text: string) => fileChecksum(new TextEncoder().encode(text));
 
 /** The checksum of a file, which must be as it was where it was read. */
 async function checksumOfRead(call: Call, file: string): Promise<string> {
@@ -207,42 +220,5 @@ async function checksumOfRead(call: Call, file: string): Promise<string> {
 /** A checksum of the size and mark that a host gives a file; null where it gives no mark. */
 async function sumOfState(call: Call, address: string): Promise<string | null> {
   const { size, version } = await stateOf(address, call.fileStates);
-  return version && fileChecksum(new TextEncoder().encode(`${size} ${version}`));
-}
-
-/** The checksums of an input's files as they are now. */
-export class SourceMarks {
-  /** The second part of every mark: of all files, in their order. */
-  readonly #all: string;
-  /** The first part of a mark, by file: the last 8 of the 16 digits of its checksum. */
-  readonly #halves: ReadonlyMap<string, string>;
-
-  /** `sums` are the checksums of the files, in the order of the input. */
-  constructor(
-    readonly input: Input,
-    readonly sums: ReadonlyMap<string, string>,
-  ) {
-    this.#halves = new Map(Array.from(sums, ([file, sum]) => [file, sum.slice(8)]));
-    const halves = [...this.#halves.values()];
-    this.#all = fileChecksum(new TextEncoder().encode(halves.join())).slice(8);
-  }
-
-  /** The mark of a row in `file`; undefined for the only file of an input. */
-  markOf(file: string | undefined): string {
-    const [first] = this.sums.keys();
-    return `${this.#halves.get(file ?? first)}-${this.#all}`;
-  }
-
-  /** Throws, naming the files that were changed, unless these files have all marks of a plan. */
-  check(marks: ReadonlySet<string>, planPath: string): void {
-    const other = [...marks].find((mark) => mark.split('-')[1] !== this.#all);
-    if (other === undefined) return;
-    const planned = new Set([...marks].map((mark) => mark.split('-')[0]));
-    const changed = [...this.#halves].flatMap(([file, sum]) => (planned.has(sum) ? [] : [file]));
-    const which = changed.length > 0 ? changed.join(', ') : nameOfInput(this.input);
-    // A file of which the plan has no line is listed too, changed or not: hence "some of these".
-    const what = changed.length > 1 ? 'some of these changed' : 'changed';
-    const how = changed.length > 0 ? what : 'there were other files, or in another order,';
-    throw new FormatError(`${how} since ${planPath} was made: make the plan again`, which);
-  }
+  return version && textSum(`${size} ${version}`);
 }

@@ -41,9 +41,10 @@ import { chooseId, type Input, nameOfInput, openInput, readingOptions } from '..
 import { commandLine, counted, grouped } from '../output/figures';
 import {
   checkPlanName,
-  marksOf,
+  checkSource,
   openPlan,
   type PlanSummary,
+  sourceOf,
   summaryOf,
   summaryText,
   writePlan,
@@ -72,7 +73,7 @@ async function makePlan(call: Call, input: Input): Promise<0> {
   if (call.has('against')) {
     const made = await planAgainst(call, input, needs, () => rule.keep());
     if (writer !== null) {
-      await writePlan(call, writer, { ...made, marks: await marksOf(call, input) });
+      await writePlan(call, writer, { ...made, source: await sourceOf(call, input) });
     }
     return 0;
   }
@@ -106,7 +107,7 @@ async function makePlan(call: Call, input: Input): Promise<0> {
   const shown = call.has('quiet') ? [] : summary.shown;
   const texts = await (writer === null
     ? rows.texts.of(shown)
-    : writePlan(call, writer, { plan, rows, marks: await marksOf(call, input) }, shown));
+    : writePlan(call, writer, { plan, rows, source: await sourceOf(call, input) }, shown));
   call.say(`\n${summaryText(plan, summary, rows, texts)}\n`);
   await sayNext(call, rows, summary);
   return 0;
@@ -316,9 +317,9 @@ async function applyPlanOf(call: Call, input: Input): Promise<0> {
     call.misuse(`${input} is an index: drop ids from it by halfspace index ${input} --remove IDS`);
   }
   const planPath = call.text('apply') as string;
-  const { plan, ids: planned, marks, reader } = await readPlanFor(call, planPath, input);
-  const sums = marks.size > 0 ? await marksOf(call, input) : null;
-  sums?.check(marks, planPath);
+  const { plan, ids: planned, sources, reader } = await readPlanFor(call, planPath, input);
+  const source = sources.size > 0 ? await sourceOf(call, input) : null;
+  checkSource(input, source, sources, planPath);
   const column = chooseId(call, reader);
   const areCompared = planned !== null && column !== null;
   if (!areCompared) {
@@ -330,11 +331,10 @@ async function applyPlanOf(call: Call, input: Input): Promise<0> {
     ...readingOptions(call, input),
     outputFormat: call.text('to') as RowFormat | undefined,
     column: call.has('text') || call.has('vector') ? null : call.text('code'),
-    bits: call.number('bits'),
     force: call.has('force'),
     inputs: [planPath],
     ids: areCompared ? { column, values: planned } : undefined,
-    unchanged: sums?.sums,
+    isUnchanged: source !== null,
     states: call.fileStates,
   };
   await call.long('copying', (long) => applyChecked(plan, input, output, { ...options, ...long }));

@@ -19,7 +19,7 @@ import { answersOf, servedPage, singlePage, startServer } from '../../explore/se
 import { isAddress, localName } from '../../formats/web-source';
 import { type Call, OF_ROWS, type RunVerb } from '../call';
 import { commandLine } from '../output/figures';
-import { marksOf } from '../output/plan';
+import { sourceOf } from '../output/plan';
 import { openBytes } from '../output/rows';
 
 /** Writes the page, or serves it until a signal rejects the promise with its reason. */
@@ -41,7 +41,7 @@ async function planFileOf(call: Call, path: string): Promise<PlanFile> {
     .replace(/\.[^./\\]+$/, '')}-plan.jsonl`;
   const plan = call.text('plan') ?? usual;
   const words = ['halfspace', 'dedup', path, ...call.given(OF_ROWS), '-o', plan];
-  return new PlanFile(plan, await marksOf(call, path), commandLine(words));
+  return new PlanFile(plan, path, await sourceOf(call, path), commandLine(words));
 }
 
 async function write(call: Call, path: string, output: string): Promise<0> {

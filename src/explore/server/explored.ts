@@ -63,7 +63,6 @@ export async function openExplored(
     columns,
     shownColumn: text === null ? null : hashed[0],
     model: text === null ? source.reader.model : null,
-    fileAt: (row) => source.reader.shardAt(row),
   });
 }
 
@@ -76,7 +75,6 @@ interface Parts {
   readonly shownColumn: string | null;
   /** The sentence model that made the vectors, by which texts are searched; null: by words. */
   readonly model: TextModel | null;
-  readonly fileAt?: (row: number) => string | undefined;
   readonly inStage: InStages;
 }
 
@@ -114,11 +112,6 @@ export class Explored {
       shownColumn ?? texts.find(({ name }) => columns && isProse(columns, name))?.name ?? null;
     const areNumbers = rows.length > 0 && typeof index.idOf(rows[0]) !== 'string';
     this.nameColumn = areNumbers ? (texts[0]?.name ?? null) : null;
-  }
-
-  /** The file of a row, where rows are in several files; else undefined. */
-  fileAt(row: number): string | undefined {
-    return this.parts.fileAt?.(row);
   }
 
   /** The rows that meet a filter, ascending. */

@@ -9,7 +9,7 @@
 import { stat } from 'node:fs/promises';
 import { LongWork } from '../../base/long-work';
 import { idsOfIndex } from '../../cli/input/collection';
-import type { SourceMarks } from '../../cli/output/plan';
+import { checkSource } from '../../cli/output/plan';
 import { measureOf } from '../../codes/measure';
 import { readPlanLines, savePlan } from '../../formats/plan-file';
 import { measureDropped } from '../../near/dedup';
@@ -202,7 +202,7 @@ export class Review {
     const plan = this.#plan;
     const areNumbers = rows.every((row) => index.idOf(row) === row);
     const ids = areNumbers ? undefined : idsOfIndex(index, rows, plan.count);
-    return this.file.save(plan, ids, (row) => this.explored.fileAt(row));
+    return this.file.save(plan, ids);
   }
 }
 
@@ -215,12 +215,13 @@ export class PlanFile {
   #known: string | null = null;
 
   /**
-   * `marks` are those of the files that the rows came from; null to compare none. `maker` is the
-   * command line that makes the file, for the error where it is not there.
+   * `source` is the checksum of `input`, from which the rows came; null to compare none. `maker` is
+   * the command line that makes the file, for the error where it is not there.
    */
   constructor(
     readonly path: string,
-    private readonly marks: SourceMarks | null,
+    private readonly input: string,
+    private readonly source: string | null,
     private readonly maker: string,
   ) {}
 
@@ -241,8 +242,8 @@ export class PlanFile {
       const advice = `make it by ${this.maker}, then load this page again`;
       throw new RangeError(`there is no plan ${this.path}: ${advice}`);
     }
-    const { plan, marks } = await readPlanLines(this.path, maxRows);
-    this.marks?.check(marks, this.path);
+    const { plan, sources } = await readPlanLines(this.path, maxRows);
+    checkSource(this.input, this.source, sources, this.path);
     return plan;
   }
 
@@ -254,16 +255,10 @@ export class PlanFile {
 
   /**
    * Saves a plan, which must not change meanwhile; calls must wait for each other. `ids` are by
-   * row, undefined where lines have none; `fileAt` gives the file of a row, of several files.
+   * row, undefined where lines have none.
    */
-  async save(
-    plan: DedupPlan,
-    ids: Ids | undefined,
-    fileAt: (row: number) => string | undefined,
-  ): Promise<void> {
-    const { marks } = this;
-    const sourceOf = marks ? (row: number) => marks.markOf(fileAt(row)) : undefined;
-    await savePlan(this.path, plan, { ids, sourceOf });
+  async save(plan: DedupPlan, ids: Ids | undefined): Promise<void> {
+    await savePlan(this.path, plan, { ids, source: this.source ?? undefined });
     this.#known = await stateOf(this.path);
   }
 }

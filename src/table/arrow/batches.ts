@@ -337,11 +337,14 @@ async function checkUnnamed(file: ByteFile, start: number): Promise<void> {
   }
 }
 
-/** Opens an Arrow stream, which errors name; `expectEnd` refuses a stream without its end mark. */
+/**
+ * Opens an Arrow stream, which errors name. With `needsEnd` one without its end mark is refused: it
+ * comes from a program that has died.
+ */
 export async function openArrowStream(
   pipe: BytePipe,
   name: string,
-  { expectEnd = false }: { readonly expectEnd?: boolean } = {},
+  needsEnd: boolean,
 ): Promise<ArrowRows> {
   const take = (count: number) => pipe.take(count);
   return asArrow(name, async () => {
@@ -352,7 +355,7 @@ export async function openArrowStream(
       const head = await headFrom(take, isMarked(first.parts[0]));
       checkOrder(head, first);
       if (head.header !== END) return messageFrom(take, head, first.columns);
-      if (expectEnd && head.parts[0].length === 0) {
+      if (needsEnd && head.parts[0].length === 0) {
         throw new Error('cut short: the stream ends without its end mark');
       }
       checkLeft(pipe.bytesLeft ?? 0);
