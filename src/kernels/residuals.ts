@@ -107,20 +107,28 @@ export function copyResiduals(
     const own = from.bytes.subarray(halfAt(from, first), halfAt(from, first + whole));
     to.bytes.set(own, halfAt(to, at));
   }
-  for (let i = whole; i < count; i++) copyRow(from, first + i, to, at + i);
+  for (let i = whole; i < count; ) {
+    const [row, place] = [first + i, at + i];
+    const rows = Math.min(count - i, BLOCK_ROWS - (row & 15), BLOCK_ROWS - (place & 15));
+    copyWithin(from, row, to, place, rows);
+    i += rows;
+  }
 }
 
-function copyRow(from: Residuals, row: number, to: Residuals, at: number): void {
+/** Copies rows of one block to rows of one. */
+function copyWithin(from: Residuals, row: number, to: Residuals, at: number, rows: number): void {
+  const [given, bytes] = [from.bytes, to.bytes];
   const half = from.bytesPerRow / 2;
-  const copy = (source: number, step: number, target: number, toStep: number, count: number) => {
-    for (let i = 0; i < count; i++) to.bytes[target + i * toStep] = from.bytes[source + i * step];
-  };
-  for (const i of [0, half]) {
-    const [source, target] = [residualByte(from, row, i), residualByte(to, at, i)];
-    copy(source, lanesOf(from, row), target, lanesOf(to, at), half);
+  const [step, toStep] = [lanesOf(from, row), lanesOf(to, at)];
+  for (const first of [0, half]) {
+    let [source, target] = [residualByte(from, row, first), residualByte(to, at, first)];
+    for (let byte = 0; byte < half; byte++, source += step, target += toStep) {
+      for (let i = 0; i < rows; i++) bytes[target + i] = given[source + i];
+    }
   }
-  copy(coarseAt(from, row), 1, coarseAt(to, at), 1, COARSE_BYTES);
-  copy(scaleAt(from, row), 1, scaleAt(to, at), 1, SCALE_BYTES);
+  const [coarse, scale] = [coarseAt(from, row), scaleAt(from, row)];
+  bytes.set(given.subarray(coarse, coarse + COARSE_BYTES * rows), coarseAt(to, at));
+  bytes.set(given.subarray(scale, scale + SCALE_BYTES * rows), scaleAt(to, at));
 }
 
 /** The scale of a row, and that which is coarse. */
