@@ -191,17 +191,24 @@ export class Answer implements Stepped {
   #named({ rows, distances, similarities, rank }: Found): SearchResult {
     const ids: Id[] = [];
     for (const row of rows) ids.push(this.#index.idOf(row));
-    const { report, parts } = this.#index;
+    const { parts } = this.#index;
     const result = resultOf(parts.measure, { rows, ids, distances }, similarities, rank);
     if (!this.#request.isExplained) return result;
-    const method = this.#method;
-    const why =
-      this.#rank === 'hamming'
-        ? this.#request.method === 'auto'
-          ? 'by distance, which misses nothing'
-          : 'as asked for'
-        : whyByCosine(this.#request, method, this.#isOfAccepted, report);
-    return explained(result, this.#work, this.#start, { method, why });
+    return explained(result, this.#work, this.#start, { method: this.#method, why: this.#why });
+  }
+
+  /** Why the search used its method. */
+  get #why(): string {
+    const { report } = this.#index;
+    if (this.#request.method !== 'auto') return 'as asked for';
+    if (this.#rank === 'hamming') return 'by distance, which misses nothing';
+    if (this.#method === 'partitions' && report !== null) {
+      const { recall, k, truth } = report;
+      const found = `${recall.toFixed(3)} of the true ${k} nearest by ${truth}`;
+      return `measured by optimize(): finds ${found}`;
+    }
+    if (this.#isOfAccepted) return 'the filter leaves few rows';
+    return report ? 'measured by optimize(): as fast as partitions' : 'not optimized';
   }
 }
 
@@ -307,23 +314,6 @@ function explained(
   const { codesCompared, candidates: reranked, probes } = work;
   const milliseconds = performance.now() - start;
   return { ...result, explain: { ...how, codesCompared, reranked, probes, milliseconds } };
-}
-
-/** Why a search by cosine used its method. */
-function whyByCosine(
-  { method }: Request,
-  ran: 'scan' | 'bands' | 'partitions',
-  isOfAccepted: boolean,
-  report: RecallReport | null,
-): string {
-  if (method !== 'auto') return 'as asked for';
-  if (ran === 'partitions' && report !== null) {
-    const { recall, k, truth } = report;
-    const found = `${recall.toFixed(3)} of the true ${k} nearest by ${truth}`;
-    return `measured by optimize(): finds ${found}`;
-  }
-  if (isOfAccepted) return 'the filter leaves few rows';
-  return report ? 'measured by optimize(): as fast as partitions' : 'not optimized';
 }
 
 /** A checked search; options that were not given are null. */

@@ -17,14 +17,12 @@ import {
   type AnsweredIndex,
   answer,
   type Request,
-  resultOf,
   type SearchResult,
   settingOf,
-  similaritiesIn,
 } from './answer';
 import { workOf } from './choice';
 import type { IndexCore } from './index-core';
-import type { Rank, RecallReport } from './index-options';
+import type { RecallReport } from './index-options';
 import { searchedOf } from './memory-index';
 import { type CodesPart, type Queries, QueryParts, queriesOf } from './query';
 import { Rows } from './rows';
@@ -55,16 +53,6 @@ interface AnsweringPart {
   readonly first: number;
 }
 
-/** The results of many queries in flat arrays: those of query i end at `ends[i]`. */
-interface Answers {
-  readonly ends: Uint32Array;
-  readonly rows: Uint32Array;
-  /** Filled only where results are ranked by distance. */
-  readonly distances: Uint16Array;
-  readonly similarities: Float64Array;
-  readonly ranks: readonly string[];
-}
-
 type Version = ReturnType<IndexCore['version']>;
 
 /** The state of an index; rows of a tail become a segment first, where there is a space. */
@@ -91,7 +79,7 @@ function answeringState(version: Version, request: Request): AnsweringState {
   };
 }
 
-export const ANSWERING: Task<AnsweringState, AnsweringPart, Answers> = {
+export const ANSWERING: Task<AnsweringState, AnsweringPart, SearchResult[]> = {
   name: 'answering',
   open(state) {
     const { hasher, vectors, space: parts, hasCopies, tail, request } = state;
@@ -114,21 +102,7 @@ export const ANSWERING: Task<AnsweringState, AnsweringPart, Answers> = {
     return ({ batch, first }) => {
       const given = 'bytes' in batch ? codesOf(batch) : batch;
       const queries = queriesOf(core, given, first);
-      const results = answersTogether(index, queries, [0, queries.count], request);
-      let end = 0;
-      const ends = Uint32Array.from(results, ({ rows }) => {
-        end += rows.length;
-        return end;
-      });
-      const [rows, distances] = [new Uint32Array(end), new Uint16Array(end)];
-      const similarities = new Float64Array(end);
-      for (const [i, result] of results.entries()) {
-        const from = ends[i] - result.rows.length;
-        rows.set(result.rows, from);
-        if (result.distances !== null) distances.set(result.distances, from);
-        similarities.set(similaritiesIn(result), from);
-      }
-      return { ends, rows, distances, similarities, ranks: results.map(({ rank }) => rank) };
+      return answersTogether(index, queries, [0, queries.count], request);
     };
   },
 };
@@ -258,8 +232,6 @@ async function inParts(
   const bytesPerEntry = version.rows.layout.space?.bytesPerEntry ?? 0;
   const each = queriesPerPart(version, request);
   const results: SearchResult[] = [];
-  /** What the calling thread found itself, which needs no ids. */
-  let here: SearchResult[] | null = null;
   await runJob(
     {
       task: { name: ANSWERING.name },
@@ -273,25 +245,12 @@ async function inParts(
         const first = i * each;
         return { batch: slice(first, Math.min(count, first + each)), first };
       },
-      here({ first }) {
-        here = answersTogether(version, queries, [first, Math.min(count, first + each)], request);
-        return null;
-      },
-      take(found: ReturnType<ReturnType<typeof ANSWERING.open>> | null) {
-        if (found === null) results.push(...(here as SearchResult[]));
-        else {
-          const { ends, rows, distances, similarities, ranks } = found;
-          for (const [i, end] of ends.entries()) {
-            const from = ends[i - 1] ?? 0;
-            const near = {
-              rows: rows.slice(from, end),
-              ids: [] as never[],
-              distances: ranks[i] === 'hamming' ? distances.slice(from, end) : null,
-            };
-            const ids = Array.from(near.rows, (row) => version.idOf(row));
-            const own = similarities.slice(from, end);
-            results.push(resultOf(version.parts.measure, { ...near, ids }, own, ranks[i] as Rank));
-          }
+      here: ({ first }) =>
+        answersTogether(version, queries, [first, Math.min(count, first + each)], request),
+      take(found: SearchResult[]) {
+        // Threads have no ids.
+        for (const one of found) {
+          results.push({ ...one, ids: Array.from(one.rows, (row) => version.idOf(row)) });
         }
         return [results.length, count];
       },

@@ -57,8 +57,6 @@ export class MemoryIndex {
   /** Replaced and never changed, since a search may hold it. */
   #segments: readonly Segment[] = [];
   #tail: Tail;
-  /** What the last search read: used again until segments or tail change. */
-  #searched: { segments: readonly Segment[]; hasTail: boolean; as: Searched } | null = null;
 
   /** An empty index, whose first row will be number `firstRow`. */
   constructor(
@@ -107,13 +105,8 @@ export class MemoryIndex {
   /** What a search reads; rows of the tail get their partitions first. */
   searched(): Searched {
     this.#tail.assign();
-    const own = this.#searched;
-    const hasTail = this.#tail.rows.count > 0;
-    if (own !== null && own.segments === this.#segments && own.hasTail === hasTail) return own.as;
-    const parts = hasTail ? this.parts : this.#segments;
-    const as = searchedOf(this.options.bits, this.layout, parts);
-    this.#searched = { segments: this.#segments, hasTail, as };
-    return as;
+    const parts = this.#tail.rows.count > 0 ? this.parts : this.#segments;
+    return searchedOf(this.options.bits, this.layout, parts);
   }
 
   /**
@@ -170,7 +163,6 @@ export class MemoryIndex {
     }
     if (rows > 0) this.#segments = [...this.#segments, this.#merged(parts)];
     this.#tail = this.#newTail(end);
-    this.#searched = null;
   }
 
   #merged(parts: readonly Placed[]): Segment {

@@ -48,7 +48,7 @@ import {
   untrainedSpace,
   usualPartitions,
 } from './train';
-import type { Chunks, EvaluationQuery, Truth } from './truth';
+import type { Chunks, EvaluationQuery } from './truth';
 
 const MAX_QUERIES = 1_000_000;
 /** A setting is chosen at most this many times, each time with new queries. */
@@ -270,12 +270,16 @@ async function rowSource(
   if (known === null) await index.eachRun((rows, isHeldOut) => held.take(rows, isHeldOut), work);
   const { rows, isTrained } = held.queries(known !== null);
   const order = shuffled(rows, seedOf(wanted)).subarray(0, MAX_QUERY_TIMES * queries);
-  return new EvaluationSource(
-    { source: 'rows', truth: index.storage === 'none' ? 'distance' : 'cosine', isTrained },
-    order,
-    { ahead: queries, queryAt: async (row) => ({ row, query: await index.queryOfRow(row, work) }) },
-    (asked, own) => index.nearest(asked, k, own),
-  );
+  const truth = index.storage === 'none' ? 'distance' : 'cosine';
+  const evaluated = async (some: Uint32Array, own: LongWork) => {
+    const asked: EvaluationQuery[] = [];
+    for (const row of some) {
+      asked.push({ row, query: await index.queryOfRow(row, own) });
+      await own.step();
+    }
+    return index.evaluated(asked, k, own);
+  };
+  return new EvaluationSource({ source: 'rows', truth, isTrained }, order, queries, evaluated);
 }
 
 /** Queries of the caller in random order, since those of a file may be sorted. */
@@ -296,12 +300,17 @@ function givenSource(
     asked.push({ row: null, query: own });
   }
   if (asked.length === 0) throw wrongValue('queries', 'at least one vector', given.count);
-  const truth = core.vectors === null ? 'distance' : 'cosine';
+  const kind = { source: 'queries', isTrained: false } as const;
   return new EvaluationSource(
-    { source: 'queries', truth, isTrained: false },
+    { ...kind, truth: core.vectors === null ? 'distance' : 'cosine' },
     shuffled(Uint32Array.from(asked.keys()), seedOf(wanted)),
-    { ahead: asked.length, queryAt: async (i) => asked[i] },
-    (some, work) => index.nearest(some, wanted.k, work),
+    asked.length,
+    (some, work) =>
+      index.evaluated(
+        Array.from(some, (i) => asked[i]),
+        wanted.k,
+        work,
+      ),
   );
 }
 
@@ -324,8 +333,7 @@ export class EvaluationSource {
   readonly kind: QueriesKind;
   readonly #order: Uint32Array;
   readonly #ahead: number;
-  readonly #queryAt: (number: number) => Promise<EvaluationQuery>;
-  readonly #nearest: (asked: readonly EvaluationQuery[], work: LongWork) => Promise<Truth[]>;
+  readonly #evaluated: (numbers: Uint32Array, work: LongWork) => Promise<Evaluated[]>;
   #ready: Evaluated[] = [];
   #made = 0;
 
@@ -333,14 +341,13 @@ export class EvaluationSource {
   constructor(
     kind: QueriesKind,
     order: Uint32Array,
-    { ahead, queryAt }: { ahead: number; queryAt(number: number): Promise<EvaluationQuery> },
-    nearest: (asked: readonly EvaluationQuery[], work: LongWork) => Promise<Truth[]>,
+    ahead: number,
+    evaluated: (numbers: Uint32Array, work: LongWork) => Promise<Evaluated[]>,
   ) {
     this.kind = kind;
     this.#order = order;
     this.#ahead = ahead;
-    this.#queryAt = queryAt;
-    this.#nearest = nearest;
+    this.#evaluated = evaluated;
   }
 
   get isGiven(): boolean {
@@ -358,13 +365,8 @@ export class EvaluationSource {
     const end = Math.min(this.#order.length, first + Math.max(0, more));
     if (end === first) return;
     this.#made = end;
-    const asked: EvaluationQuery[] = [];
-    for (const number of this.#order.subarray(first, end)) {
-      asked.push(await this.#queryAt(number));
-      await work.step();
-    }
-    const truths = await this.#nearest(asked, work);
-    for (const [i, truth] of truths.entries()) this.#ready.push({ ...asked[i], truth });
+    const some = this.#order.subarray(first, end);
+    for (const one of await this.#evaluated(some, work)) this.#ready.push(one);
   }
 
   /** The queries that `next` will return, at most `count`. They are not given out. */

@@ -119,6 +119,16 @@ export abstract class Evaluable<Self = unknown> implements Measurable {
     return nearestByCodes(chunks, asked, { k, bits }, work);
   }
 
+  /** Queries with their true k nearest. */
+  async evaluated(
+    asked: readonly EvaluationQuery[],
+    k: number,
+    work: LongWork,
+  ): Promise<Evaluated[]> {
+    const truths = await this.nearest(asked, k, work);
+    return truths.map((truth, i) => ({ ...asked[i], truth }));
+  }
+
   /** The same by dense vectors, with cosines, so that they can be merged with those of others. */
   near(asked: readonly EvaluationQuery[], k: number, work: LongWork): Promise<NearVectors[]> {
     const { dimensions, kind } = this.parts.dense as DenseVectors;

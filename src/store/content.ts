@@ -5,7 +5,7 @@
  */
 
 import { grown } from '../base/arrays';
-import { asFormatError, checkInteger } from '../base/check';
+import { asFormatError, checkInteger, FormatError } from '../base/check';
 import type { IdKind } from '../index/ids';
 import { noVectors, type QueryParts } from '../index/query';
 import type { Space } from '../index/space';
@@ -21,7 +21,7 @@ import {
   queryPartsOf,
   type SegmentFiles,
 } from './manifest';
-import { type Place, readOf, withPlace } from './place';
+import { noManifest, type Place, readOf, withPlace } from './place';
 import { removedFromArrow, spaceFromArrow } from './space-file';
 
 /** A segment that was opened. */
@@ -67,6 +67,42 @@ export type SomeSegments = readonly [first: number, last: number] | undefined;
 export async function manifestAt(place: Place, signal?: AbortSignal): Promise<Manifest | null> {
   const found = await place.manifest(signal);
   return found && parseManifest(found.bytes, `${place.name}/${found.name}`, found.generation);
+}
+
+/** The same of an index that must be there. */
+export async function neededAt(place: Place, signal?: AbortSignal): Promise<Manifest> {
+  const manifest = await manifestAt(place, signal);
+  if (manifest === null) throw noManifest(place.name);
+  return manifest;
+}
+
+/**
+ * Another writer committed first. This writer has deleted its files and may try again on the newest
+ * generation.
+ */
+export class LostError extends Error {}
+
+/**
+ * Runs work on the newest generation, and again on the next one where another writer was first, or
+ * has deleted files of it meanwhile; at most `tries` times more.
+ */
+export async function withNewest<T>(
+  newest: () => Promise<Manifest>,
+  tries: number,
+  work: (manifest: Manifest) => Promise<T>,
+): Promise<T> {
+  for (let left = tries; ; left--) {
+    const base = await newest();
+    try {
+      return await work(base);
+    } catch (error) {
+      // Files of `base` are deleted once others have saved twice: no damage, but too late.
+      const isMissing = error instanceof FormatError;
+      const now = isMissing ? await newest().catch(() => base) : base;
+      const isLate = error instanceof LostError || now.checksum !== base.checksum;
+      if (!isLate || left === 0) throw error;
+    }
+  }
 }
 
 /** The content of a generation. Reads its small files in parallel. */

@@ -14,7 +14,7 @@ import type { IndexCore } from '../index/index-core';
 import { coreOf, type SimHashIndex } from '../index/simhash-index';
 import { fileChecksum } from '../table/sealed/seal';
 import type { FileWriter, OpenFile } from './blocks';
-import { manifestAt } from './content';
+import { manifestAt, neededAt } from './content';
 import { loadIndex } from './load-index';
 import {
   type FileKind,
@@ -30,7 +30,6 @@ import {
   newManifest,
 } from './manifest';
 import { BytePlace, type FilesAtHand, type OpenStoredOptions, openStored } from './open';
-import { noManifest } from './place';
 import { spaceToArrow } from './space-file';
 import type { StoredIndex } from './stored-index';
 import { writeSegment } from './write-segment';
@@ -80,8 +79,7 @@ export async function openIndexDirectory(
   checkDirectory(directory);
   const place = new BytePlace(await filesIn(directory), directory.name);
   if (memory !== undefined) return openStored(place, { memory, signal: call.signal });
-  const manifest = await manifestAt(place);
-  if (manifest === null) throw noManifest(place.name);
+  const manifest = await neededAt(place);
   const index = await loadIndex(place, manifest, call);
   origins.set(index, manifest.checksum);
   return index;

@@ -6,7 +6,6 @@
  * though nothing has read all of its vectors.
  */
 
-import { readFile } from 'node:fs/promises';
 import { type LongCall, LongWork } from '../base/long-work';
 import { Highest } from '../base/top-k';
 import { MARGIN } from '../index/answer';
@@ -28,7 +27,8 @@ import type { Vector } from '../vectors/vectors';
 import type { Content } from './content';
 import { withContent } from './folder-place';
 import { neededManifest } from './generations';
-import { neverAgain, StoredEvaluable, TOGETHER } from './optimize-stored';
+import { neverAgain, StoredEvaluable } from './optimize-stored';
+import { TOGETHER } from './stored-index';
 
 /** Evaluation queries, in the same order for all parts, and the ids of the rows that they are. */
 export interface EvaluationRows {
@@ -224,13 +224,13 @@ export class EvaluatedParts implements Measurable {
     readonly layout: Layout,
     readonly count: number,
     parts: QueryParts,
-    asked: readonly EvaluationQuery[],
+    rows: EvaluationRows,
     readonly k: number,
   ) {
     const { kind } = parts.dense as DenseVectors;
     this.storage = kind;
     this.#space = layout.space as Space;
-    this.answers = asked.map(({ query, row }) => {
+    this.answers = askedOf(parts, rows, []).map(({ query, row }) => {
       return { query, row, near: new NearVectors(k, kind), places: new Map(), entries: [] };
     });
     this.#byQuery = new Map(this.answers.map((one) => [one.query, one]));
@@ -313,18 +313,6 @@ export class EvaluatedParts implements Measurable {
   }
 }
 
-/** What all parts answer to evaluation queries, by their tables at these paths. */
-export async function readAnswers(
-  parts: QueryParts,
-  { layout, count }: { layout: Layout; count: number },
-  tables: readonly string[],
-  { rows, k }: { rows: EvaluationRows; k: number },
-): Promise<EvaluatedParts> {
-  const index = new EvaluatedParts(layout, count, parts, askedOf(parts, rows, []), k);
-  for (const path of tables) index.add(await readFile(path), path);
-  return index;
-}
-
 /** Chooses a setting by what all parts answer, and measures it. */
 export async function reportOfAnswers(
   index: EvaluatedParts,
@@ -335,8 +323,8 @@ export async function reportOfAnswers(
   const source = new EvaluationSource(
     { source: 'rows', truth: 'cosine', isTrained: false },
     shuffled([...answers.keys()], seedOf(wanted)),
-    { ahead: answers.length, queryAt: async (i) => answers[i] },
-    async (some) => some.map((one) => (one as Answers).near.truth),
+    answers.length,
+    async (some) => Array.from(some, (i) => ({ ...answers[i], truth: answers[i].near.truth })),
   );
   return settled(index, source, wanted, new LongWork(call));
 }

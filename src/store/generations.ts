@@ -25,6 +25,7 @@ import { FormatError } from '../base/check';
 import { ignore, syncFolder, writeSynced } from '../formats/file-io';
 import { FileChecksum, PIECE_BYTES } from '../table/sealed/seal';
 import type { FileWriter, OpenFile } from './blocks';
+import { LostError } from './content';
 import {
   type FileKind,
   FileNames,
@@ -45,12 +46,6 @@ const COPY = 'manifest.json';
 const NO_LINKS = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EINVAL'];
 /** How often the folder is listed again because manifests vanished in the meantime. */
 const TRIES = 5;
-
-/**
- * Another writer committed first. This writer has deleted its files and may try again on the newest
- * generation.
- */
-export class LostError extends Error {}
 
 /** The generations whose manifests are in a folder, ascending. */
 export async function generationsIn(folder: string): Promise<number[]> {
@@ -92,29 +87,6 @@ export async function neededManifest(folder: string): Promise<Manifest> {
   const manifest = await newestManifest(folder);
   if (manifest === null) throw noManifest(folder);
   return manifest;
-}
-
-/**
- * Runs work on the newest generation, and again on the next one where another writer was first, or
- * has deleted files of it meanwhile; at most `tries` times more.
- */
-export async function withNewest<T>(
-  folder: string,
-  tries: number,
-  work: (manifest: Manifest) => Promise<T>,
-): Promise<T> {
-  for (let left = tries; ; left--) {
-    const base = await neededManifest(folder);
-    try {
-      return await work(base);
-    } catch (error) {
-      // Files of `base` are deleted once another writer has saved twice: no damage, but too late.
-      const isMissing = error instanceof FormatError;
-      const now = isMissing ? await newestManifest(folder).catch(() => base) : base;
-      const isLate = error instanceof LostError || now?.checksum !== base.checksum;
-      if (!isLate || left === 0) throw error;
-    }
-  }
 }
 
 /**

@@ -26,10 +26,10 @@ import type { FrequencyTable } from '../text/frequency-table';
 import type { TextModel, VectorBatch } from '../vectors/vectors';
 import { FolderChange, type NewBatch } from './change';
 import { StoredColumns } from './columns';
-import { type Content, openRowless, wholeFile } from './content';
+import { type Content, openRowless, wholeFile, withNewest } from './content';
 import { FolderFacts, readFolder } from './folder-facts';
 import { FolderPlace, withContent } from './folder-place';
-import { neededManifest, prepareNew, withNewest } from './generations';
+import { neededManifest, prepareNew } from './generations';
 import {
   type FileKind,
   type FolderFile,
@@ -90,7 +90,11 @@ export async function openIndex(
   if (memory !== undefined) {
     return openStored(new FolderPlace(path), { memory, segments, signal: call.signal });
   }
-  return withNewest(path, TRIES, (manifest) => loadFolder(path, manifest, call));
+  return withNewest(
+    () => neededManifest(path),
+    TRIES,
+    (manifest) => loadFolder(path, manifest, call),
+  );
 }
 
 /**
@@ -227,13 +231,14 @@ export class IndexFolder extends FolderFacts {
 
   async #optimizeInMemory(optimize: OptimizeOptions, call: LongCall): Promise<RecallReport> {
     const own = call.signal && { signal: call.signal };
-    const report = await withNewest(this.path, MAX_WRITERS, async (manifest) => {
+    const newest = () => neededManifest(this.path);
+    const report = await withNewest(newest, MAX_WRITERS, async (manifest) => {
       const index = await loadFolder(this.path, manifest, { ...own });
       const measured = await index.optimize({ ...optimize, ...call });
       await saveIndex(index, this.path, own);
       return measured;
     });
-    this.manifest = await neededManifest(this.path);
+    this.manifest = await newest();
     return report;
   }
 
@@ -242,7 +247,8 @@ export class IndexFolder extends FolderFacts {
     { memory, call, tries = MAX_WRITERS }: { memory: number; call: LongCall; tries?: number },
     work: (change: FolderChange) => Promise<T>,
   ): Promise<T> {
-    return withNewest(this.path, tries, (base) =>
+    const newest = () => neededManifest(this.path);
+    return withNewest(newest, tries, (base) =>
       FolderChange.of(this.path, base, { memory, call }, work),
     );
   }

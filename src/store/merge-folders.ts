@@ -3,6 +3,7 @@
  * are linked, or copied, into a new folder under one manifest. No row is read.
  */
 
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { checkOptions, wrongType, wrongValue } from '../base/check';
 import { LONG_CALL, type LongCall } from '../base/long-work';
@@ -19,12 +20,7 @@ import { MemoryIndex } from '../index/memory-index';
 import { Zeros } from '../index/vectors/rounding';
 import { FolderChange, type NextSegment } from './change';
 import { openRowless } from './content';
-import {
-  type EvaluatedParts,
-  type EvaluationRows,
-  readAnswers,
-  reportOfAnswers,
-} from './evaluated-parts';
+import { EvaluatedParts, type EvaluationRows, reportOfAnswers } from './evaluated-parts';
 import { FolderPlace } from './folder-place';
 import { neededManifest, prepareNew } from './generations';
 import { type FileKind, type FolderFile, type Manifest, optionsOf } from './manifest';
@@ -99,7 +95,8 @@ export async function mergeFolders(
     if (evaluated !== undefined && taken.length > 0) {
       const { file, optimize, isPart } = evaluated;
       const wanted = checkWantedInFiles(core, optimize);
-      const answers = await answersOf(evaluated, wanted.k, { core, parts, manifests, at });
+      const found = { parts, manifests, k: wanted.k, place: at };
+      const answers = await answersOf(evaluated, core, found);
       if (isPart) await writeSynced(join(folder, file), answers.table());
       else report = await reportOfAnswers(answers, wanted, call);
     }
@@ -107,25 +104,29 @@ export async function mergeFolders(
   });
 }
 
-interface Parts {
-  readonly core: IndexCore;
-  readonly parts: readonly string[];
-  readonly manifests: readonly Manifest[];
-  /** Where the files of the first one are. */
-  readonly at: FolderPlace;
-}
-
+/** What all parts answer, by the tables in their folders; files of the first are at `place`. */
 async function answersOf(
   { file, rows }: EvaluatedMerge,
-  k: number,
-  { core, parts, manifests, at }: Parts,
+  core: IndexCore,
+  {
+    parts,
+    manifests,
+    k,
+    place,
+  }: {
+    parts: readonly string[];
+    manifests: readonly Manifest[];
+    k: number;
+    place: FolderPlace;
+  },
 ): Promise<EvaluatedParts> {
   const [first] = manifests;
-  const { space } = await openRowless(at, first);
+  const { space } = await openRowless(place, first);
   const count = manifests.reduce((sum, manifest) => sum + manifest.rows, 0);
   const layout = { space, hasCopies: first.index.copies };
-  const paths = parts.map((part) => join(part, file));
-  return readAnswers(core, { layout, count }, paths, { rows, k });
+  const index = new EvaluatedParts(layout, count, core, rows, k);
+  for (const path of parts.map((part) => join(part, file))) index.add(await readFile(path), path);
+  return index;
 }
 
 /** The report of the first part, which counts the rows of the others as added since. */

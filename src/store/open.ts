@@ -7,10 +7,10 @@ import { checkByteCount, checkInteger, checkOptions, FormatError, wrongType } fr
 import { LONG_CALL } from '../base/long-work';
 import type { Id } from '../index/ids';
 import { checkFileSize } from '../table/sealed/seal';
-import { type Content, manifestAt, openContent, type SomeSegments } from './content';
+import { neededAt, openContent, type SomeSegments, withNewest } from './content';
 import { HttpPlace } from './http-place';
 import { type Manifest, manifestGeneration, manifestName } from './manifest';
-import { type ByteRange, MissingFileError, type NamedFile, noManifest, type Place } from './place';
+import { type ByteRange, MissingFileError, type NamedFile, type Place } from './place';
 import { StoredIndex } from './stored-index';
 
 /** How often opening starts again with a newer generation. */
@@ -74,9 +74,9 @@ export async function openStored(
   try {
     const limit = checkByteCount('memory', memory);
     const range = checkRange(segments);
-    const manifest = await manifestAt(place, signal);
-    if (manifest === null) throw noManifest(place.name);
-    return new StoredIndex(await opened(place, manifest, { range, signal }), limit);
+    const newest = () => neededAt(place, signal);
+    const open = (manifest: Manifest) => openContent(place, manifest, { range, signal });
+    return new StoredIndex(await withNewest(newest, TRIES, open), limit);
   } catch (error) {
     await place.close();
     throw error;
@@ -88,25 +88,6 @@ function checkRange(range: OpenStoredOptions['segments']): SomeSegments {
   if (!Array.isArray(range)) throw wrongType('segments', 'two integers', range);
   const first = checkInteger('segments[0]', range[0], 0, 2 ** 32);
   return [first, checkInteger('segments[1]', range[1], first, 2 ** 32)];
-}
-
-/** The content of a generation, or of a newer one if its files were replaced meanwhile. */
-async function opened(
-  place: Place,
-  first: Manifest,
-  how: { range: SomeSegments; signal: AbortSignal | undefined },
-): Promise<Content> {
-  let found = first;
-  for (let left = TRIES; ; left--) {
-    try {
-      return await openContent(place, found, how);
-    } catch (error) {
-      if (left === 0) throw error;
-      const now = await manifestAt(place, how.signal).catch(() => null);
-      if (now === null || now.generation === found.generation) throw error;
-      found = now;
-    }
-  }
 }
 
 /** The files by their names. A `Blob` is read by ranges; every `File` is one. */

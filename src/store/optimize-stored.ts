@@ -25,7 +25,7 @@ import type { SegmentFiles } from './manifest';
 import { mergeSegments } from './merge-segments';
 import { withPlace } from './place';
 import { type BlockName, blockGroups } from './reader';
-import { SearchQueue } from './stored-index';
+import { SearchQueue, together } from './stored-index';
 import { StoredRows } from './stored-rows';
 import { layoutOf, memoryOfRow, writeSegment } from './write-segment';
 
@@ -138,8 +138,6 @@ async function asOneSegment(
 
 /** Bytes of blocks that are read together. */
 const READ_BYTES = 2 ** 24;
-/** Queries that are searched for together. */
-export const TOGETHER = 128;
 
 /** Writes all rows in the partitions of a space, and opens what was written. */
 type Placing = (layout: Layout, work: LongWork) => Promise<StoredEvaluable>;
@@ -252,15 +250,11 @@ export class StoredEvaluable extends Evaluable<StoredEvaluable> {
     work: LongWork,
   ): Promise<{ found: Best[]; ms: number }> {
     const start = performance.now();
-    const found: Best[] = [];
-    for (let first = 0; first < asked.length; first += TOGETHER) {
-      const some = asked.slice(first, first + TOGETHER).map(async ({ query }) => {
-        const search = this.searchFor(this.stored, query, how);
-        return (await this.#queue.run(search, work.call.signal)).best;
-      });
-      found.push(...(await Promise.all(some)));
-      await work.step();
-    }
+    const find = async (i: number) => {
+      const search = this.searchFor(this.stored, asked[i].query, how);
+      return (await this.#queue.run(search, work.call.signal)).best;
+    };
+    const found = await together(asked.length, find, work.quiet());
     return { found, ms: (performance.now() - start) / Math.max(1, asked.length) };
   }
 

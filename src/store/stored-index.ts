@@ -5,7 +5,7 @@
  */
 
 import { checkOptions, wrongValue } from '../base/check';
-import { LONG_CALL, type LongCall, STOPPED, whenAborted } from '../base/long-work';
+import { LONG_CALL, type LongCall, LongWork, STOPPED, whenAborted } from '../base/long-work';
 import type { SimHasher } from '../hashing/simhash';
 import type { RowsToAdd } from '../index/add-rows';
 import {
@@ -46,8 +46,8 @@ export interface StoredFigures {
   readonly bytesRead: number;
 }
 
-/** Queries that are searched for together: one pass over the blocks serves all of them. */
-const TOGETHER = 128;
+/** Queries that are searched for together. */
+export const TOGETHER = 128;
 
 type Stopped = { signal?: AbortSignal };
 
@@ -207,17 +207,24 @@ export class StoredIndex<I extends Id = Id> {
 
   async #all(given: RowsToAdd, request: Request, call: LongCall): Promise<SearchResult<I>[]> {
     const queries = queriesOf(this.#content.parts, given);
-    const results: SearchResult<I>[] = [];
-    for (let first = 0; first < queries.count; first += TOGETHER) {
-      call.signal?.throwIfAborted();
-      const count = Math.min(TOGETHER, queries.count - first);
-      const some = Array.from({ length: count }, (_, i) => queries.at(first + i));
-      const found = some.map((query) => this.#one(query, request, call.signal));
-      results.push(...(await Promise.all(found)));
-      call.onProgress?.(first + count, queries.count);
-    }
-    return results;
+    const find = (i: number) => this.#one(queries.at(i), request, call.signal);
+    return together(queries.count, find, new LongWork(call));
   }
+}
+
+/** Runs searches, some at a time: one pass over the blocks serves all of these. */
+export async function together<T>(
+  count: number,
+  find: (i: number) => Promise<T>,
+  work: LongWork,
+): Promise<T[]> {
+  const results: T[] = [];
+  for (let first = 0; first < count; first += TOGETHER) {
+    const length = Math.min(TOGETHER, count - first);
+    results.push(...(await Promise.all(Array.from({ length }, (_, i) => find(first + i)))));
+    await work.step(first + length, count);
+  }
+  return results;
 }
 
 /** What answers read of rows in files. */
@@ -320,7 +327,10 @@ export class SearchQueue {
     if (!search.isDone) this.#last = search;
   }
 
-  /** Loads what the first search wants, with what others want of the same kind that fits too. */
+  /**
+   * Loads what the first search wants, with what others want of the same kind that fits too. A
+   * signal that all of these searches share stops it.
+   */
   async #round(waiting: readonly Waiting[]): Promise<void> {
     const [first] = waiting;
     const some = [first];
@@ -332,35 +342,22 @@ export class SearchQueue {
       wants.push(want);
     }
     if (!this.#loads.holds(wants)) this.#last?.suspend();
-    const failed = await this.#load(some, wants);
-    if (failed !== null && some.length > 1) {
-      // Load for each search alone, so that none fails because of another.
-      for (const one of some) if (this.#waiting.has(one)) await this.#round([one]);
-      return;
-    }
-    for (const one of some) {
-      if (!this.#waiting.has(one)) continue;
-      if (failed !== null) {
-        one.reject(failed);
-        continue;
-      }
-      try {
-        this.#step(one.search);
-      } catch (error) {
-        one.reject(error);
-      }
-    }
-  }
-
-  /** Loads wants; a signal that all of these searches share stops it. Returns an error, or null. */
-  async #load(some: readonly Waiting[], wants: readonly Want[]): Promise<unknown> {
     const [{ signal }] = some;
     const isOfAll = some.every((one) => one.signal === signal);
     try {
       await this.#loads.load(wants, isOfAll ? signal : undefined);
-      return null;
     } catch (error) {
-      return error ?? new Error('a read failed');
+      if (some.length === 1) first.reject(error);
+      // Each search loads alone, so that none fails because of another.
+      else for (const one of some) if (this.#waiting.has(one)) await this.#round([one]);
+      return;
+    }
+    for (const one of some) {
+      try {
+        if (this.#waiting.has(one)) this.#step(one.search);
+      } catch (error) {
+        one.reject(error);
+      }
     }
   }
 }

@@ -87,14 +87,12 @@ async function measuredOf(folder: string, recall: number) {
   const source = new EvaluationSource(
     { source: 'rows', truth: 'cosine', isTrained: false },
     shuffled([...evaluations.keys()], 0),
-    {
-      ahead: EVALUATIONS,
-      queryAt: async (i) => ({
-        query: queryOf(core, vectorOf(evaluations[i])) as never,
-        row: evaluations[i],
-      }),
+    EVALUATIONS,
+    (numbers, work) => {
+      const queryAt = (i: number) => queryOf(core, vectorOf(evaluations[i])) as never;
+      const asked = Array.from(numbers, (i) => ({ query: queryAt(i), row: evaluations[i] }));
+      return index.evaluated(asked, K, work);
     },
-    (asked, work) => index.nearest(asked, K, work),
   );
   const wanted = checkWanted(core, { recall, k: K });
   return settled(index, source, wanted, new LongWork({}));
