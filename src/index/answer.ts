@@ -27,7 +27,12 @@ import type { KeptSparseVector } from './vectors/row-vectors';
 const FEW = 1 / 16;
 
 /** What answers read of an index, besides what searches read. */
-export interface AnsweredIndex extends RequestedIndex {
+export interface AnsweredIndex {
+  readonly parts: QueryParts;
+  /** What a search reads now. */
+  searched(): Searched;
+  /** Calls a user's filter for a row, and refuses changes of the index meanwhile. */
+  accepts(filter: (id: Id, row: number) => unknown, row: number): boolean;
   /** The number of the next row, and how many rows there are. */
   readonly nextRow: number;
   readonly count: number;
@@ -267,7 +272,7 @@ interface NamedRows extends Omit<NearRows, 'distances'> {
 }
 
 /** A result of rows and their similarities, exact with rank 'exact'. */
-export function resultOf(
+function resultOf(
   measure: Measure,
   { rows, ids, distances }: NamedRows,
   similarities: Float64Array,
@@ -331,17 +336,8 @@ export interface Request {
   readonly isExplained: boolean;
 }
 
-/** What a request is checked against: what makes the queries of an index, and its rows. */
-interface RequestedIndex {
-  readonly parts: QueryParts;
-  /** What a search reads now. */
-  searched(): Searched;
-  /** Calls a user's filter for a row, and refuses changes of the index meanwhile. */
-  accepts(filter: (id: Id, row: number) => unknown, row: number): boolean;
-}
-
 /** Checks the options of `search`. */
-export function searchRequest(index: RequestedIndex, given: SearchOptions<never>): Request {
+export function searchRequest(index: AnsweredIndex, given: SearchOptions<never>): Request {
   const { oversample, probes } = given;
   const { parts } = index;
   const { k, method, rank = null } = { ...SEARCH_DEFAULTS, ...given };
@@ -368,7 +364,7 @@ export function searchRequest(index: RequestedIndex, given: SearchOptions<never>
 }
 
 /** Checks the options of `within`: a search by distance for all rows, so k has no limit. */
-export function withinRequest(index: RequestedIndex, given: IndexWithinOptions<never>): Request {
+export function withinRequest(index: AnsweredIndex, given: IndexWithinOptions<never>): Request {
   return {
     k: Number.MAX_SAFE_INTEGER,
     ...reachOf(index.parts, given),

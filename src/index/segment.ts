@@ -105,30 +105,27 @@ export function firstEntries(counts: Uint32Array): Uint32Array {
   return starts;
 }
 
-/** Rows that have partitions. The place of a row is its position. */
-export interface Placed extends MemoryPart {
-  readonly rows: Rows;
-  /** The entries of the rows; null in a space of codes. */
-  readonly entries: Entries | null;
-  /** The partition of the row at a position. */
-  partitionOf(position: number): number;
-  /** The second partition; -1 without copies. */
-  secondOf(position: number): number;
-  /** The entry of the row at a position in its partition, or in the second one. */
-  entryOf(position: number, isSecond: boolean): number;
-  /** Removes the row at a position. */
-  remove(position: number): void;
-}
-
 /** By position the second entry of each row, and its partition. */
 export interface Copies {
   readonly entries: Uint32Array;
   readonly seconds: Uint32Array;
 }
 
-/** What a search reads of rows in memory by their positions. */
-abstract class InMemory {
+/** Rows in memory that have partitions. The place of a row is its position. */
+export abstract class Placed implements MemoryPart {
   readonly rows: Rows;
+  /** The entries of the rows; null in a space of codes. */
+  abstract readonly entries: Entries | null;
+  /** The partition of the row at a position. */
+  abstract partitionOf(position: number): number;
+  /** The second partition; -1 without copies. */
+  abstract secondOf(position: number): number;
+  /** The entry of the row at a position in its partition, or in the second one. */
+  abstract entryOf(position: number, isSecond: boolean): number;
+  abstract addEntries(probes: Probes, to: Ranges): void;
+  abstract codesIn(partitions: Uint32Array): Range[];
+  /** Removes the row at a position. */
+  abstract remove(position: number): void;
 
   constructor(rows: Rows) {
     this.rows = rows;
@@ -161,7 +158,7 @@ abstract class InMemory {
 }
 
 /** An immutable segment, but for rows that are removed. */
-export class Segment extends InMemory implements Placed {
+export class Segment extends Placed {
   readonly entries: Entries | null;
   /** The first position of each partition, and at last that of null rows. */
   readonly #starts: Uint32Array;
@@ -267,7 +264,7 @@ export class Segment extends InMemory implements Placed {
 }
 
 /** Rows in the order in which they were added. */
-export class Tail extends InMemory implements Placed {
+export class Tail extends Placed {
   readonly #space: Space | null;
   readonly #hasCopies: boolean;
   entries: Entries | null;

@@ -18,8 +18,13 @@ import {
 } from '../codes/measure';
 import type { SimHashIndex } from '../index/simhash-index';
 import { DenseVectors } from '../index/vectors/dense-vectors';
-import { HELD_ROWS, type HeldRows, type RowVectors } from '../index/vectors/row-vectors';
-import { SparseVectors, type VectorState, vectorsOver } from '../index/vectors/sparse-vectors';
+import {
+  HELD_ROWS,
+  type HeldRows,
+  type RowVectors,
+  type VectorState,
+} from '../index/vectors/row-vectors';
+import { SparseVectors, vectorsOver } from '../index/vectors/sparse-vectors';
 import type { Job, Task } from '../threads/job';
 import { runJob } from '../threads/parallel';
 import { checkFloat32 } from '../vectors/sparse-rows';

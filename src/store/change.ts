@@ -60,17 +60,10 @@ export interface NextSegment {
 
 /** One change of a folder, from its first file to the commit. */
 export class FolderChange {
-  readonly folder: string;
   readonly writer: GenerationWriter;
   readonly call: LongCall;
   readonly memory: number;
-  /** The newest generation; null in a new folder. */
-  readonly base: Manifest | null;
-  /** What is in its files; null where none of its rows stay. */
-  readonly content: Content | null;
   readonly stored: StoredRows | null;
-  /** Makes the codes of new rows; its own rows are those that wait to be written. */
-  readonly core: IndexCore;
   /**
    * The file of a new space; undefined while the space of the previous generation stays, null for
    * none.
@@ -88,18 +81,19 @@ export class FolderChange {
   #added = 0;
   #removedCount = 0;
 
+  /**
+   * `base` is the newest generation, null in a new folder; `content` what is in its files, null
+   * where none of its rows stay; `core` makes the codes of new rows, and its own rows are those
+   * that wait to be written.
+   */
   private constructor(
-    folder: string,
-    base: Manifest | null,
-    content: Content | null,
-    core: IndexCore,
+    readonly folder: string,
+    readonly base: Manifest | null,
+    readonly content: Content | null,
+    readonly core: IndexCore,
     { memory, call }: { memory: number; call: LongCall },
   ) {
-    this.folder = folder;
-    this.base = base;
-    this.content = content;
     this.stored = content && new StoredRows(content, 0);
-    this.core = core;
     this.memory = memory;
     this.call = call;
     this.writer = new GenerationWriter(folder, base);

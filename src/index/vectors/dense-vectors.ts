@@ -11,7 +11,7 @@ import { Arena, grownShared, sharedValues } from '../../kernels/memory';
 import type { RowsOfLengths } from '../../kernels/products';
 import { cosineOf, type DenseMatrix, isUsualSum, lengthOf } from '../../vectors/vectors';
 import { roundToBytes, Zeros } from './rounding';
-import type { DenseState, RowVectors, UnitVector, VectorColumns } from './row-vectors';
+import type { RowVectors, UnitVector, VectorColumns } from './row-vectors';
 
 /** Most bytes of the rows of a part. */
 const PART_BYTES = 2 ** 28;
@@ -49,7 +49,7 @@ export class DenseVectors implements RowVectors {
   }
 
   /** Vectors over the arrays of another thread, for reading only. */
-  static over({ kind, dimensions, ...state }: DenseState): DenseVectors {
+  static over({ kind, dimensions, ...state }: DenseVectors['state']): DenseVectors {
     const vectors = new DenseVectors(kind, dimensions);
     vectors.#parts.push(...state.parts);
     vectors.#norms = state.norms;
@@ -58,7 +58,8 @@ export class DenseVectors implements RowVectors {
     return vectors;
   }
 
-  get state(): DenseState {
+  /** The rows that there are now, for `over`. */
+  get state() {
     const { kind, dimensions } = this;
     const rows = { parts: [...this.#parts], norms: this.#norms, scales: this.#scales };
     return { kind, dimensions, count: this.#count, ...rows };

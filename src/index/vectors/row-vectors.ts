@@ -24,39 +24,20 @@ export interface KeptSparseVector {
 /** Vectors of rows one after another, by how they are held; all null where they are not. */
 export type VectorColumns = Pick<IndexRows, 'vectors' | 'scales' | 'sparse'>;
 
-/** Dense vectors as other threads read them in place: the first `count` rows. */
-export interface DenseState {
-  readonly kind: 'float32' | 'int8';
-  readonly dimensions: number;
-  readonly count: number;
-  readonly parts: readonly Uint8Array[];
-  readonly norms: Float64Array;
-  readonly scales: Float32Array;
-}
-
 /** Entries of many sparse rows: dimensions as two 32-bit halves, low first, and weights. */
 export interface SparsePart extends Entries {
   readonly halves: Uint32Array;
   readonly weights: Float32Array;
 }
 
-/** Sparse vectors as other threads read them in place: the first `rowCount` rows. */
-export interface SparseState {
-  readonly kind: 'sparse';
-  readonly parts: readonly SparsePart[];
-  /** For each row its part, its first entry there, its number of entries, and its length. */
-  readonly partOf: Uint32Array;
-  readonly starts: Uint32Array;
-  readonly counts: Uint32Array;
-  readonly norms: Float64Array;
-  readonly rowCount: number;
-}
+/** Vectors as other threads read them in place: what `state` of their class returns. */
+export type VectorState = Pick<RowVectors, 'kind'>;
 
 /** Vectors by row. Rows are appended in the order of the index and never change. */
 export interface RowVectors {
   readonly kind: 'float32' | 'int8' | 'sparse';
   /** What another thread needs to read the vectors: `over` of the class takes it. */
-  readonly state: DenseState | SparseState;
+  readonly state: VectorState;
   /** Bytes of memory that the rows take. */
   readonly bytes: number;
   /** Appends rows `first` to `end - 1` of a matrix; rows that are not present become zeros. */

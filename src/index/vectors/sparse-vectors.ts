@@ -10,13 +10,12 @@ import { canonicalRows, SparseUnit } from '../../vectors/sparse-rows';
 import { cosineOf, lengthOf, type SparseMatrix } from '../../vectors/vectors';
 import { DenseVectors } from './dense-vectors';
 import type {
-  DenseState,
   KeptSparseVector,
   RowVectors,
   SparsePart,
-  SparseState,
   UnitVector,
   VectorColumns,
+  VectorState,
 } from './row-vectors';
 
 /** Entries of a part: at least the first, at most the second unless one call adds more. */
@@ -27,7 +26,7 @@ const BYTES_PER_ROW = 20;
 
 /** Sparse rows. Growing adds a part, so that views which other threads hold stay valid. */
 export class SparseVectors implements RowVectors {
-  readonly kind = 'sparse';
+  readonly kind: 'sparse' = 'sparse';
   readonly #parts: SparsePart[] = [];
   /** Entries in use in the last part. */
   #filled = 0;
@@ -42,7 +41,7 @@ export class SparseVectors implements RowVectors {
   #cosines = new Float64Array(256);
 
   /** Vectors over the arrays of another thread, for reading only. */
-  static over(state: SparseState): SparseVectors {
+  static over(state: SparseVectors['state']): SparseVectors {
     const vectors = new SparseVectors();
     vectors.#parts.push(...state.parts);
     vectors.#partOf = state.partOf;
@@ -53,7 +52,8 @@ export class SparseVectors implements RowVectors {
     return vectors;
   }
 
-  get state(): SparseState {
+  /** The rows that there are now, for `over`. */
+  get state() {
     const [parts, partOf, starts] = [this.#parts, this.#partOf, this.#starts];
     const { kind, rowCount } = this;
     return { kind, parts, partOf, starts, counts: this.#counts, norms: this.#norms, rowCount };
@@ -244,8 +244,8 @@ export function halvesOf(dimensions: Uint32Array | BigUint64Array): Uint32Array 
   return halves;
 }
 
-export type VectorState = DenseState | SparseState;
-
 export function vectorsOver(state: VectorState): DenseVectors | SparseVectors {
-  return state.kind === 'sparse' ? SparseVectors.over(state) : DenseVectors.over(state);
+  return state.kind === 'sparse'
+    ? SparseVectors.over(state as SparseVectors['state'])
+    : DenseVectors.over(state as DenseVectors['state']);
 }
