@@ -12,14 +12,13 @@ import { afterChanges, type CheckedOptions } from './index-options';
 import { MemoryIndex, type MemoryOptions } from './memory-index';
 import { noVectors, QueryParts } from './query';
 import type { RowsToAppend } from './rows';
-import type { Searched } from './searched';
 import type { SpaceOrigin } from './train';
 import type { HeldRows, RowVectors } from './vectors/row-vectors';
 
 /** Rows whose vectors are copied together. */
 const GATHERED = 4096;
 
-export class IndexCore extends QueryParts implements AnsweredIndex {
+export class IndexCore extends QueryParts {
   rows: MemoryIndex;
   ids = new IdRules();
   /** How often rows were added or removed: a long search then knows that it must begin again. */
@@ -52,23 +51,7 @@ export class IndexCore extends QueryParts implements AnsweredIndex {
     };
   }
 
-  get parts(): this {
-    return this;
-  }
-
-  get nextRow(): number {
-    return this.rows.nextRow;
-  }
-
-  get count(): number {
-    return this.rows.count;
-  }
-
-  searched(): Searched {
-    return this.rows.searched();
-  }
-
-  /** The index as it is now, for searches that run while `optimize` replaces rows and report. */
+  /** The index as it is now, for searches, which run while `optimize` replaces rows and report. */
   version(): AnsweredIndex & { readonly parts: IndexCore; readonly rows: MemoryIndex } {
     const { rows, report } = this;
     const { nextRow, count } = rows;
@@ -80,22 +63,15 @@ export class IndexCore extends QueryParts implements AnsweredIndex {
       count,
       searched: () => rows.searched(),
       accepts: (filter, row) => this.accepts(filter, row),
-      withCodes: (some) => this.withCodes(some),
-      idOf: (row) => this.idOf(row),
+      withCodes: (some) => Uint32Array.from(some.filter((row) => rows.hasCode(row))),
+      idOf: (row) => rows.idOf(row) as Id,
     };
-  }
-
-  withCodes(rows: readonly number[]): Uint32Array {
-    return Uint32Array.from(rows.filter((row) => this.rows.hasCode(row)));
-  }
-
-  idOf(row: number): Id {
-    return this.rows.idOf(row) as Id;
   }
 
   /** All rows by their numbers: a copy of the codes, and vectors, copied where they are spread. */
   held(): HeldRows {
-    const { bits, hasher, isForeign, nextRow } = this;
+    const { bits, hasher, isForeign } = this;
+    const { nextRow } = this.rows;
     const parts = this.rows.parts.filter(({ rows }) => rows.count > 0);
     const inPlace = parts.length === 1 && parts[0].rows.isInOrder ? parts[0].rows.vectors : null;
     const { codes: bytes, validity, vectors } = this.copyOf(ascending(nextRow), inPlace);

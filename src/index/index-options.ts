@@ -3,7 +3,16 @@
  * `optimize`. The comments of exported options are the texts of docs/api.md.
  */
 
-import { checkBoolean, checkInteger, checkOptions, wrongValue } from '../base/check';
+import {
+  checkBoolean,
+  checkDeclared,
+  checkInteger,
+  checkNames,
+  checkNumber,
+  checkOptions,
+  wrongType,
+  wrongValue,
+} from '../base/check';
 import type { Codes } from '../codes/codes';
 import {
   HASHER_OPTIONS,
@@ -22,7 +31,7 @@ import { VECTOR_STORAGES, type VectorStorage } from './vectors/row-vectors';
  * candidates that are best by estimate).
  */
 export type Rank = (typeof RANKS)[number];
-export const RANKS = ['hamming', 'estimate', 'exact'] as const;
+const RANKS = ['hamming', 'estimate', 'exact'] as const;
 
 /**
  * How rows are found: all compared ('scan'), by equal blocks of bits ('bands'), or by the nearest
@@ -203,6 +212,51 @@ export function afterChanges(
   const removed = report.rowsRemoved + rowsRemoved;
   const stale = added + removed > MAX_CHANGED * report.rows;
   return { ...report, rowsAdded: added, rowsRemoved: removed, stale };
+}
+
+const COUNT = { min: 0, max: 2 ** 32 };
+
+/** What a report in a file must be. */
+const DECLARED = {
+  queries: COUNT,
+  source: ['rows', 'queries'],
+  truth: ['cosine', 'distance'],
+  reached: checkBoolean,
+  warnings: checkNames,
+  k: COUNT,
+  rank: RANKS,
+  method: ['scan', 'partitions'],
+  partitions: COUNT,
+  copies: checkBoolean,
+  probes: COUNT,
+  oversample: { ...COUNT, min: 1 },
+  seed: COUNT,
+  rows: COUNT,
+  rowsAdded: COUNT,
+  rowsRemoved: COUNT,
+} as const;
+
+/**
+ * The report of a file, checked, since programs print reports and search by them; throws with the
+ * name of a wrong value.
+ */
+export function checkReport(report: RecallReport): RecallReport {
+  if (typeof report !== 'object') throw wrongType('report', 'an object or null', report);
+  for (const [name, declared] of Object.entries(DECLARED)) {
+    checkDeclared(`report.${name}`, report[name as keyof RecallReport], declared);
+  }
+  if (report.method === 'partitions') checkInteger('report.probes', report.probes, 1, COUNT.max);
+  for (const name of ['recall', 'wanted', 'heldOutShare'] as const) {
+    checkNumber(`report.${name}`, report[name], 0, 1);
+  }
+  checkNumber('report.queriesPerSecond', report.queriesPerSecond, 0, Number.MAX_VALUE);
+  const { interval } = report;
+  if (!Array.isArray(interval) || interval.length !== 2) {
+    throw wrongType('report.interval', 'two numbers', interval);
+  }
+  for (const limit of interval) checkNumber('report.interval', limit, 0, 1);
+  // Computes `stale` again, so that a file cannot contradict its own counts.
+  return afterChanges(report, {});
 }
 
 const OPTIONS = { ...HASHER_OPTIONS, vectors: VECTOR_STORAGES } as const;

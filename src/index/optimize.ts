@@ -33,8 +33,8 @@ import {
   type Partitions,
   type QueriesKind,
   type RowPlace,
+  reportOf,
 } from './recall';
-import { reportOf } from './report';
 import type { Best } from './search';
 import { run } from './searched';
 import { bytesPerEntryOf, type RowsToPlace, type Space } from './space';
@@ -172,10 +172,8 @@ export async function settled(
   work: LongWork,
 ): Promise<RecallReport> {
   const { choice, figures } = await settle(index, source, wanted, work);
-  const heldOutShare = index.layout.space === null ? 1 : 1 / HELD_OUT_CLASSES;
   const { k, recall } = wanted;
-  const reported = { wanted: { k, recall, seed: seedOf(wanted) }, choice, figures, heldOutShare };
-  return reportOf(index, reported);
+  return reportOf(index, { k, recall, seed: seedOf(wanted) }, choice, figures);
 }
 
 export const seedOf = ({ seed }: Pick<Wanted, 'seed'>) => Number(BigInt.asUintN(32, seed));

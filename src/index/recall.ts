@@ -7,13 +7,14 @@
 import type { LongWork } from '../base/long-work';
 import { mean, meanInterval } from '../base/mean-limits';
 import { pointsOf } from '../kernels/products';
-import type { EvaluationRecall, QueryRecall } from './index-options';
+import type { EvaluationRecall, QueryRecall, RecallReport } from './index-options';
 import type { Layout } from './memory-index';
 import { type Query, type QueryParts, queryOf } from './query';
 
 import { type Best, CosineSearch, type Setting } from './search';
 import type { Searched, Work } from './searched';
 import { bytesPerEntryOf, type Space } from './space';
+import { HELD_OUT_CLASSES } from './train';
 import {
   type Chunks,
   type EvaluationQuery,
@@ -281,4 +282,56 @@ function largestColumn(judging: readonly Evaluated[]): number | null {
   }
   for (const [column, count] of times) if (2 * count > judging.length) return column;
   return null;
+}
+
+/** Fewer queries than this get a warning. */
+const FEW_QUERIES = 30;
+
+/** The report of a setting that was chosen for this recall of the k nearest. */
+export function reportOf(
+  { storage, layout: { space, hasCopies }, count: rows }: Measurable,
+  wanted: { readonly k: number; readonly recall: number; readonly seed: number },
+  { probes, want }: Setting,
+  figures: Figures,
+): RecallReport {
+  const isScan = probes === null;
+  return {
+    wanted: wanted.recall,
+    reached: figures.recall.recall >= wanted.recall,
+    ...figures.recall,
+    warnings: warningsOf(figures),
+    k: wanted.k,
+    rank: storage === 'none' ? 'estimate' : 'exact',
+    queriesPerSecond: figures.ms === 0 ? 0 : 1000 / figures.ms,
+    method: isScan ? 'scan' : 'partitions',
+    partitions: isScan ? 0 : (space?.count ?? 0),
+    copies: !isScan && hasCopies,
+    probes: probes ?? 0,
+    oversample: Math.ceil(want / wanted.k),
+    seed: wanted.seed,
+    heldOutShare: isScan ? 1 : 1 / HELD_OUT_CLASSES,
+    rows,
+    rowsAdded: 0,
+    rowsRemoved: 0,
+    stale: false,
+  };
+}
+
+function warningsOf({ recall, isTrained, column }: Figures): string[] {
+  const warnings: string[] = [];
+  if (recall.queries < FEW_QUERIES) {
+    warnings.push(`${recall.queries} evaluation queries say little: give ${FEW_QUERIES} or more`);
+  }
+  if (isTrained) {
+    warnings.push(
+      'evaluation rows took part in training: the index has too few others, or many equal ones',
+    );
+  }
+  if (column !== null) {
+    warnings.push(
+      `column ${column} is so much larger than the others that 'int8' keeps little of them, and ` +
+        "most rows are alike: scale it down, or hold 'float32'",
+    );
+  }
+  return warnings;
 }

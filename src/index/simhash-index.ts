@@ -214,8 +214,9 @@ export class SimHashIndex<I extends Id = Id> {
   /** The k best rows for a vector or a code. */
   search(query: Vector | Uint8Array, options?: SearchOptions<I>): SearchResult<I> {
     const given = checkOptions(options, SEARCH_OPTIONS);
-    const request = searchRequest(this.#core, given);
-    return answer(this.#core, queryOf(this.#core, query), request) as SearchResult<I>;
+    const version = this.#core.version();
+    const request = searchRequest(version, given);
+    return answer(version, queryOf(this.#core, query), request) as SearchResult<I>;
   }
 
   /** `search` for each query, one result a query; a null query has no neighbours. */
@@ -225,15 +226,16 @@ export class SimHashIndex<I extends Id = Id> {
   ): Promise<SearchResult<I>[]> {
     const given = checkOptions(options, { ...SEARCH_OPTIONS, ...LONG_CALL });
     const work = new LongWork(given);
-    const request = searchRequest(this.#core, given);
+    const request = searchRequest(this.#core.version(), given);
     return (await answers(this.#core, queries, request, work)) as SearchResult<I>[];
   }
 
   /** All rows within a distance, or of a similarity. */
   within(query: Vector | Uint8Array, options: IndexWithinOptions<I>): SearchResult<I> {
     const given = checkOptions(options, WITHIN_OPTIONS);
-    const request = withinRequest(this.#core, given);
-    return answer(this.#core, queryOf(this.#core, query), request) as SearchResult<I>;
+    const version = this.#core.version();
+    const request = withinRequest(version, given);
+    return answer(version, queryOf(this.#core, query), request) as SearchResult<I>;
   }
 
   /** `within` for each query, one result a query. */
@@ -243,7 +245,7 @@ export class SimHashIndex<I extends Id = Id> {
   ): Promise<SearchResult<I>[]> {
     const given = checkOptions(options, { ...WITHIN_OPTIONS, ...LONG_CALL });
     const work = new LongWork(given);
-    const request = withinRequest(this.#core, given);
+    const request = withinRequest(this.#core.version(), given);
     return (await answers(this.#core, queries, request, work)) as SearchResult<I>[];
   }
 

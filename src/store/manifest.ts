@@ -19,11 +19,11 @@ import type { IdKind } from '../index/ids';
 import type { IndexCore } from '../index/index-core';
 import {
   checkIndexOptions,
+  checkReport,
   type RecallReport,
   type SimHashIndexOptions,
 } from '../index/index-options';
 import { QueryParts } from '../index/query';
-import { checkReport } from '../index/report';
 import { Zeros } from '../index/vectors/rounding';
 import { VECTOR_STORAGES } from '../index/vectors/row-vectors';
 import type { ColumnInfo } from '../table/columns/types';
