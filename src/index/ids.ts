@@ -137,27 +137,22 @@ function secretHashOf(id: Id, secret: Uint32Array): number {
   return scrambled(hash, secret);
 }
 
-/** Whether ids are negative, or of 2^63 and more: one 64-bit column holds one of these kinds. */
-interface Signs {
-  readonly hasNegative: boolean;
-  readonly hasHuge: boolean;
-}
-
-const NO_SIGNS: Signs = { hasNegative: false, hasHuge: false };
+/** Which 64-bit type bigints need: signed ones are negative, unsigned ones from 2^63 on. */
+type IdRange = 'any' | 'signed' | 'unsigned';
 
 /** Ids that were checked, of rows that will be added. */
 interface CheckedIds {
   readonly ids: readonly Id[] | null;
   /** Null where there are no rows, old or new. */
   readonly kind: IdKind | null;
-  readonly signs: Signs;
+  readonly range: IdRange;
 }
 
 /** The rules of the ids of one index. */
 export class IdRules {
   /** Null while there were no rows. */
   kind: IdKind | null;
-  #signs = NO_SIGNS;
+  #range: IdRange = 'any';
 
   constructor(kind: IdKind | null = null) {
     this.kind = kind;
@@ -168,16 +163,16 @@ export class IdRules {
    * Changes nothing: `take` does when the rows are added.
    */
   check(given: unknown, count: number): CheckedIds {
-    const signs = this.#signs;
+    const range = this.#range;
     if (count === 0) {
       if (given !== undefined && given !== null) checkIds(typedIfBig(given), count);
-      return { ids: null, kind: this.kind, signs };
+      return { ids: null, kind: this.kind, range };
     }
     if (given === undefined || given === null) {
       if (this.kind !== null && this.kind !== 'row') {
         throw wrongType('ids', `ids of kind ${this.kind}, as the rows before have`, given);
       }
-      return { ids: null, kind: 'row', signs };
+      return { ids: null, kind: 'row', range };
     }
     const checked = checkIds(typedIfBig(given), count);
     const kind = typeof (given as Ids)[0] as IdKind;
@@ -189,23 +184,19 @@ export class IdRules {
       throw wrongType(name, `a ${this.kind}, as the ids before`, checked[0]);
     }
     const ids = kind === 'string' ? (given as readonly string[]) : Array.from(given as Int32Array);
-    const isBig = kind === 'bigint';
-    return {
-      ids,
-      kind,
-      signs: isBig ? signsOf(ids as readonly unknown[] as bigint[], signs) : signs,
-    };
+    if (kind !== 'bigint') return { ids, kind, range };
+    return { ids, kind, range: rangeOf(ids as readonly unknown[] as bigint[], range) };
   }
 
   /** Notes the ids of rows that are added. */
-  take({ kind, signs }: CheckedIds): void {
+  take({ kind, range }: CheckedIds): void {
     this.kind ??= kind;
-    this.#signs = signs;
+    this.#range = range;
   }
 
   /** Notes ids that come from files; throws where one 64-bit type cannot hold all of them. */
   learn(ids: readonly Id[]): void {
-    if (this.kind === 'bigint') this.#signs = signsOf(ids as readonly bigint[], this.#signs);
+    if (this.kind === 'bigint') this.#range = rangeOf(ids as readonly bigint[], this.#range);
   }
 
   /** Ids of rows as one Arrow column holds them; null where rows are their own ids. */
@@ -213,7 +204,9 @@ export class IdRules {
     if (this.kind === null || this.kind === 'row') return null;
     if (this.kind !== 'bigint') return checkIds(ids, ids.length);
     const integers = ids as readonly bigint[];
-    return this.#signs.hasHuge ? BigUint64Array.from(integers) : BigInt64Array.from(integers);
+    return this.#range === 'unsigned'
+      ? BigUint64Array.from(integers)
+      : BigInt64Array.from(integers);
   }
 }
 
@@ -241,16 +234,16 @@ export class IdsOnce {
   }
 }
 
-function signsOf(ids: readonly bigint[], before: Signs): Signs {
-  let { hasNegative, hasHuge } = before;
+function rangeOf(ids: readonly bigint[], before: IdRange): IdRange {
+  let range = before;
   ids.forEach((id, i) => {
-    hasNegative ||= id < 0n;
-    hasHuge ||= id >= 2n ** 63n;
-    if (hasNegative && hasHuge) {
+    const own = id < 0n ? 'signed' : id >= 2n ** 63n ? 'unsigned' : range;
+    if (range !== 'any' && own !== range) {
       throw wrongValue(`ids[${i}]`, 'ids that one 64-bit type can hold', id);
     }
+    range = own;
   });
-  return { hasNegative, hasHuge };
+  return range;
 }
 
 /** Bigints of a plain array as a typed array, for `checkIds`; throws where one exceeds 64 bits. */

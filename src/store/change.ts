@@ -49,8 +49,6 @@ const FILE_BYTES = 3.75 * 2 ** 30;
 const ROWS_SHARE = 0.5;
 /** A segment is written again when it has lost more than this share of its rows. */
 const MAX_REMOVED = 0.5;
-/** What a sparse vector takes in a file, where nothing is known of it. */
-const SPARSE_BYTES = 1024;
 
 /** A segment as the next generation has it, and how many of its rows are there. */
 export interface NextSegment {
@@ -208,9 +206,9 @@ export class FolderChange {
   }
 
   get #waitingBytes(): number {
-    const { rows, dense } = this.core;
+    const { rows } = this.core;
     const layout = layoutOf(this.header, rows.layout.space, 'Utf8');
-    return rows.count * memoryOfRow(layout, dense);
+    return rows.count * memoryOfRow(layout);
   }
 
   async #takeColumns(batch: RowBatch | undefined, count: number): Promise<void> {
@@ -336,7 +334,7 @@ export class FolderChange {
   /** Neighbours that become one segment, by their numbers. */
   groups(how: 'usual' | 'whole'): number[][] {
     const layout = layoutOf(this.header, this.core.rows.layout.space, 'Utf8');
-    const mostRows = Math.floor(FILE_BYTES / fileBytesOfRow(layout, SPARSE_BYTES));
+    const mostRows = Math.floor(FILE_BYTES / fileBytesOfRow(layout));
     const groups: number[][] = [];
     let rows = 0;
     // From the last on: the newest rows are in the smallest segments.

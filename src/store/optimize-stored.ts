@@ -78,7 +78,7 @@ async function placeAll(
   core.rows = new MemoryIndex(core.rows.options, to, core.rows.nextRow);
   await change.writeSpace(space);
   const layout = layoutOf(change.header, space, 'Utf8');
-  const mostRows = Math.max(1, Math.floor((LOAD_SHARE * memory) / memoryOfRow(layout, core.dense)));
+  const mostRows = Math.max(1, Math.floor((LOAD_SHARE * memory) / memoryOfRow(layout)));
   const placed: NextSegment[] = [];
   for (const group of change.groups('whole')) {
     const segments = group.map((i) => content.segments[i]);

@@ -11,11 +11,10 @@ import { LONG_CALL, type LongCall } from '../base/long-work';
 import { eachPiece } from '../formats/file-io';
 import type { Id } from '../index/ids';
 import type { VectorColumns } from '../index/vectors/row-vectors';
-import { NO_ROW } from '../kernels/hits';
 import { coarseScale, scalesOf } from '../kernels/residuals';
 import { FileChecksum } from '../table/sealed/seal';
 import { frequenciesFromArrow } from '../text/frequency-file';
-import { type BlockRows, idAt, NO_PARTITION, vectorChecks } from './blocks';
+import { COPIES, idAt, NO_PARTITION, vectorChecks } from './blocks';
 import { COLUMN_ROWS, StoredColumns } from './columns';
 import { type Content, openContent, RowSet, type StoredSegment, wholeFile } from './content';
 import { FolderPlace } from './folder-place';
@@ -29,7 +28,7 @@ import {
   manifestName,
 } from './manifest';
 import { withPlace } from './place';
-import { blockGroups, type LoadedBlock, Reader } from './reader';
+import { type BlockName, blockGroups, type LoadedBlock, Reader } from './reader';
 import { StoredRows } from './stored-rows';
 
 /** What a check has found. */
@@ -196,8 +195,6 @@ class ContentCheck {
       seen: new RowSet(),
       rowAt: new Uint32Array(count),
       secondAt: new Uint32Array(count).fill(NO_PARTITION),
-      copyAt: new Uint32Array(count).fill(NO_ROW),
-      copiedTo: new Uint32Array(count).fill(NO_PARTITION),
       hashes: new BigUint64Array(count),
     };
     for (const group of blockGroups([segment], READ_BYTES, 'all')) {
@@ -207,13 +204,12 @@ class ContentCheck {
       const vectors = await this.#reader.vectors(group);
       asFormatError(path, () => {
         for (const [i, loaded] of blocks.entries()) {
-          if (loaded.rows.isCopy) noteCopies(loaded.rows, noted);
-          else this.#checkBlock(loaded, vectors[i], noted);
+          if (!loaded.rows.isCopy) this.#checkBlock(loaded, vectors[i], noted);
         }
       });
       for (const { block } of group) this.#passed(table.bytes[block] + table.vectorsBytes[block]);
     }
-    asFormatError(path, () => checkCopies(noted));
+    await this.#checkCopies(segment, noted);
     if (segment.files.hashes !== undefined) await this.#checkHashes(segment, noted.hashes);
     if (segment.files.columns !== undefined) await this.#checkColumns(segment);
   }
@@ -232,7 +228,7 @@ class ContentCheck {
   #checkBlock(
     { segment, block, rows: own }: LoadedBlock,
     vectors: VectorColumns,
-    noted: Noted & { seen: RowSet; hashes: BigUint64Array },
+    noted: Noted,
   ): void {
     const start = segment.blocks.starts[block];
     for (let i = 0; i < own.count; i++) {
@@ -263,6 +259,26 @@ class ContentCheck {
       if (isRight && coarse === coarseScale(residuals.bytesPerRow, scale)) continue;
       throw new Error(`block ${block}: scale ${scale}, coarse ${coarse}`);
     }
+  }
+
+  /** Each row with a code has one copy, in the partition that the row names. */
+  async #checkCopies(segment: StoredSegment, { rowAt, secondAt }: Noted): Promise<void> {
+    const copied = new RowSet();
+    let left = secondAt.filter((second) => second !== NO_PARTITION).length;
+    const isOfCopies = ({ block }: BlockName) => segment.blocks.of[block] === COPIES;
+    for (const group of blockGroups([segment], READ_BYTES, 'all', isOfCopies)) {
+      for (const { rows: own } of await this.#reader.blocks(group, 'head')) {
+        for (const [i, at] of own.links?.entries() ?? []) {
+          const isRight = rowAt[at] === own.rows[i] && secondAt[at] === own.partition;
+          if (!isRight || copied.has(at)) left = Number.NaN;
+          copied.add(at);
+          left--;
+        }
+      }
+    }
+    if (left === 0) return;
+    const path = this.#reader.pathOf(segment.files.rows as FolderFile);
+    throw new FormatError('damaged: its copies are not those of the rows', path);
   }
 
   /** The file of hashes leads from each id to its row. */
@@ -310,26 +326,10 @@ class ContentCheck {
   }
 }
 
-/** By position the row and its second partition; and the row and partition of its copy. */
+/** The rows of a segment, and by position each row, its second partition, and the hash of its id. */
 interface Noted {
+  readonly seen: RowSet;
   readonly rowAt: Uint32Array;
   readonly secondAt: Uint32Array;
-  readonly copyAt: Uint32Array;
-  readonly copiedTo: Uint32Array;
-}
-
-function noteCopies({ rows, links, partition }: BlockRows, { copyAt, copiedTo }: Noted): void {
-  for (const [i, at] of links?.entries() ?? []) {
-    if (copyAt[at] !== NO_ROW) throw new Error(`damaged: row ${rows[i]} has two copies`);
-    copyAt[at] = rows[i];
-    copiedTo[at] = partition;
-  }
-}
-
-/** Throws unless each row with a code has one copy, in the partition that the row names. */
-function checkCopies({ rowAt, secondAt, copyAt, copiedTo }: Noted): void {
-  const isRight = (second: number, at: number) =>
-    copiedTo[at] === second && (second === NO_PARTITION || copyAt[at] === rowAt[at]);
-  if (secondAt.every(isRight)) return;
-  throw new Error('damaged: its copies are not those of the rows');
+  readonly hashes: BigUint64Array;
 }

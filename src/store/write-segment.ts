@@ -10,7 +10,6 @@ import type { Id } from '../index/ids';
 import type { Rows } from '../index/rows';
 import type { Segment } from '../index/segment';
 import type { Space } from '../index/space';
-import type { DenseVectors } from '../index/vectors/dense-vectors';
 import { newResiduals } from '../kernels/residuals';
 import { sparseTable } from '../table/sealed/index-rows';
 import { TableWriter } from '../table/sealed/sealed-table';
@@ -53,29 +52,20 @@ interface BlockFile {
 
 /** The files of one segment: `open`, `add` for each block, `end`. */
 export class SegmentWriter {
-  readonly #writer: FileWriter;
-  readonly #layout: BlockLayout;
-  readonly #range: RowRange;
-  readonly #rows: BlockFile;
-  /** Null where no vectors are held. */
-  readonly #vectors: BlockFile | null;
   readonly #blocks: Pick<WrittenBlock, 'of' | 'partition' | 'rows'>[] = [];
   /** By position the hash of the id; null where there are too few. */
   readonly #hashes: BigUint64Array | null;
   /** Rows of the blocks that were added, without copies. */
   #count = 0;
 
+  /** `vectors` is null where none are held. */
   private constructor(
-    writer: FileWriter,
-    layout: BlockLayout,
-    range: RowRange,
-    [rows, vectors]: readonly [BlockFile, BlockFile | null],
+    private readonly writer: FileWriter,
+    private readonly layout: BlockLayout,
+    private readonly range: RowRange,
+    private readonly rows: BlockFile,
+    private readonly vectors: BlockFile | null,
   ) {
-    this.#writer = writer;
-    this.#layout = layout;
-    this.#range = range;
-    this.#rows = rows;
-    this.#vectors = vectors;
     const isHashed = layout.id !== null && range.count > MIN_HASHED_ROWS;
     this.#hashes = isHashed ? new BigUint64Array(range.count) : null;
   }
@@ -94,10 +84,10 @@ export class SegmentWriter {
       table: new TableWriter(columnsOfRows(layout), about, bytesPerCode(bits)),
       file: await writer.create('rows'),
     };
-    if (layout.vectors === 'none') return new SegmentWriter(writer, layout, range, [rows, null]);
+    if (layout.vectors === 'none') return new SegmentWriter(writer, layout, range, rows, null);
     const table = new TableWriter(columnsOfVectors(layout), { kind: 'vectors' });
     const vectors = { table, file: await writer.create('vectors') };
-    return new SegmentWriter(writer, layout, range, [rows, vectors]);
+    return new SegmentWriter(writer, layout, range, rows, vectors);
   }
 
   /**
@@ -107,14 +97,14 @@ export class SegmentWriter {
   async add(block: NewBlock): Promise<void> {
     const { count, partition, isCopy, ids, vectors } = block;
     this.#blocks.push({ of: isCopy ? COPIES : ROWS, partition, rows: count });
-    await this.#rows.file.write(this.#rows.table.add(rowsBatch(block, this.#layout)));
+    await this.rows.file.write(this.rows.table.add(rowsBatch(block, this.layout)));
     if (isCopy) return;
     for (let i = 0; this.#hashes !== null && i < count; i++) {
       this.#hashes[this.#count + i] = hashOfId((ids as readonly Id[])[i]);
     }
     this.#count += count;
-    if (this.#vectors === null) return;
-    const { file, table } = this.#vectors;
+    if (this.vectors === null) return;
+    const { file, table } = this.vectors;
     const { vectors: vector, scales: scale, sparse } = vectors;
     await file.write(table.add({ count, rows: sparse ? sparseTable(sparse) : { vector, scale } }));
   }
@@ -125,23 +115,23 @@ export class SegmentWriter {
       await file.write(table.end());
       return file.end(this.#count);
     };
-    const rows = await ended(this.#rows);
-    const vectors = this.#vectors && (await ended(this.#vectors));
+    const rows = await ended(this.rows);
+    const vectors = this.vectors && (await ended(this.vectors));
     const hashed = this.#hashes && hashFile(this.#hashes);
-    const output = hashed && (await this.#writer.create('hashes'));
+    const output = hashed && (await this.writer.create('hashes'));
     await output?.write(hashed?.bytes ?? []);
     const hashes = await output?.end(this.#count);
     // A sealed file holds its last batch back until its end, so only now all blocks have places.
-    const ofVectors = [...(this.#vectors?.table.bodies ?? [])];
+    const ofVectors = [...(this.vectors?.table.bodies ?? [])];
     const written = this.#blocks.map((block, i) => ({
       ...block,
-      body: this.#rows.table.bodies[i],
+      body: this.rows.table.bodies[i],
       vectors: block.of === ROWS ? ofVectors.shift() : undefined,
     }));
     const all = [...written, ...(hashed?.blocks ?? [])];
-    const blocks = await this.#writer.add('blocks', blocksToArrow(this.#layout, all), all.length);
+    const blocks = await this.writer.add('blocks', blocksToArrow(this.layout, all), all.length);
     const files = { rows, ...(vectors && { vectors }), blocks, ...(hashes && { hashes }) };
-    return { firstRow: this.#range.firstRow, endRow: this.#range.endRow, files };
+    return { firstRow: this.range.firstRow, endRow: this.range.endRow, files };
   }
 }
 
@@ -245,23 +235,23 @@ function codesAt(rows: Rows, positions: Uint32Array): Uint8Array {
   return codes;
 }
 
+/** What a sparse vector takes, about, where nothing is known of it. */
+const SPARSE_BYTES = 1024;
+
+/** Bytes of the vector of a row, about. */
+function vectorBytes({ vectors, dimensions }: BlockLayout): number {
+  if (vectors === 'sparse') return SPARSE_BYTES;
+  return vectors === 'none' ? 0 : dimensions * (vectors === 'int8' ? 1 : 4);
+}
+
 /** Bytes of a row in the largest file of a segment, about. */
-export function fileBytesOfRow(
-  { bits, dimensions, vectors, residualBytes }: BlockLayout,
-  sparseBytes: number,
-): number {
-  const held =
-    vectors === 'sparse'
-      ? sparseBytes
-      : vectors === 'none'
-        ? 0
-        : dimensions * (vectors === 'int8' ? 1 : 4);
-  return Math.max(held, Math.ceil(bits / 8) + residualBytes + 64);
+export function fileBytesOfRow(layout: BlockLayout): number {
+  return Math.max(vectorBytes(layout), Math.ceil(layout.bits / 8) + layout.residualBytes + 64);
 }
 
 /** Bytes of a row in memory while a segment is made of it, about. */
-export function memoryOfRow(layout: BlockLayout, vectors: DenseVectors | null): number {
-  const held = vectors === null ? 512 : vectors.dimensions * (vectors.kind === 'int8' ? 1 : 4) + 16;
+export function memoryOfRow(layout: BlockLayout): number {
   const entries = (layout.copies ? 2 : 1) * (layout.residualBytes + 12);
-  return held + entries + Math.ceil(layout.bits / 8) + (layout.id === null ? 24 : 96);
+  const ids = layout.id === null ? 24 : 96;
+  return vectorBytes(layout) + 16 + entries + Math.ceil(layout.bits / 8) + ids;
 }
