@@ -178,7 +178,7 @@ export class Answer implements Stepped {
     const query = this.#query as Query;
     if (least !== null && parts.canCompare(query)) {
       const k = rows.length;
-      const asked = { probes: null, want: k, margin: MARGIN, k, filter: null, rows };
+      const asked = { probes: null, want: k, k, filter: null, rows };
       this.#search = new CosineSearch(this.#index.searched(), query, asked, true, this.#work);
       return;
     }
@@ -416,13 +416,6 @@ function methodByDistance({ method }: Request): 'auto' | 'scan' | 'bands' {
   return method;
 }
 
-/**
- * Standard errors by which an estimate must fall short where exact ranking ends. With 2 in place of
- * 4, half as many rows are ranked at a recall of .99 and .0004 less is found (GloVe), but a search
- * that visits everything misses a row now and then; with 3 none is missed in the model test.
- */
-export const MARGIN = 3;
-
 /** How candidates of a search by cosine are found in an index of so many rows. */
 export function settingOf(
   { method, k, oversample, probes }: Pick<Request, 'method' | 'k' | 'oversample' | 'probes'>,
@@ -443,7 +436,6 @@ export function settingOf(
     k: most,
     probes: isPartitioned ? (probes ?? measured?.probes ?? SEARCH_DEFAULTS.probes) : null,
     want: rank === 'exact' ? want : most,
-    margin: MARGIN,
   };
 }
 

@@ -7,7 +7,6 @@
 
 import type { LongWork } from '../base/long-work';
 import { mean, meanAtLeast } from '../base/mean-limits';
-import { MARGIN } from './answer';
 import { type Evaluated, type Measurable, sharesOf, visitsOf } from './recall';
 import type { Setting } from './search';
 import type { Space } from './space';
@@ -143,7 +142,7 @@ function candidateWith(
   const want = Math.min(seen.maxWant, k * (enough ? leastOf(1, most, isFound) : most));
   const found = seen.shares(ranks, want).reduce((sum, share) => sum + share, 0);
   const work = workOf(index, { probes, want });
-  return { probes, want, margin: MARGIN, isEnough: enough, found, work };
+  return { probes, want, isEnough: enough, found, work };
 }
 
 /**
@@ -245,7 +244,7 @@ async function recorded(
   const maxWant = isUnranked ? k : Math.min(most, Math.max(k, count));
   // Without vectors the k best are the result; those behind are the best of fewer partitions.
   const want = (isUnranked ? UNRANKED * k : maxWant) + 1; // the own row may be among them
-  const setting = { probes, want, margin: MARGIN };
+  const setting = { probes, want };
   const { found } = await index.search(asked, { k: 1, setting, isUnranked: true }, work);
   const seen: Seen[] = [];
   for (const [i, { rows: all }] of found.entries()) {

@@ -32,14 +32,9 @@ import type { Zeros } from './vectors/rounding';
 import type { RowVectors, UnitVector, VectorStorage } from './vectors/row-vectors';
 import { halvesOf, SparseVectors } from './vectors/sparse-vectors';
 
-/** What queries are made by. */
-type QueryMaker = Pick<QueryParts, 'bits' | 'hasher' | 'isForeign' | 'canCompare'> & {
-  readonly vectors: Pick<RowVectors, 'kind'> | null;
-};
-
 /** The query of a vector or a code; null for a zero vector where the index has `zero: 'null'`. */
 export function queryOf(
-  parts: QueryMaker,
+  parts: QueryParts,
   given: Vector | Uint8Array,
   name = 'query',
 ): Query | null {
@@ -54,7 +49,7 @@ export function queryOf(
 }
 
 /** A vector as a query. */
-function ofVector(parts: QueryMaker, given: Vector): Query | null {
+function ofVector(parts: QueryParts, given: Vector): Query | null {
   // NaN for values that are no numbers: `accumulate` or `hash` below then throws.
   const length = lengthOfQuery(isDense(given) ? given : given.values);
   const query = ofUsualLength(given, length);
@@ -140,7 +135,7 @@ function codeOf(sums: Float64Array): Uint8Array {
 }
 
 /** A set as its code, with its members where the index holds sets to compare them with. */
-function ofSet({ hasher, vectors }: QueryMaker, vector: Vector): Query {
+function ofSet({ hasher, vectors }: QueryParts, vector: Vector): Query {
   const query = { code: hasher.hash(vector), sums: null };
   if (vectors === null || isDense(vector)) return { ...query, unit: null };
   const set = { offsets: [0, vector.indices.length], ...vector };
@@ -148,7 +143,7 @@ function ofSet({ hasher, vectors }: QueryMaker, vector: Vector): Query {
 }
 
 /** A code as a query: checked, and copied. */
-function ofCode(parts: QueryMaker, code: Uint8Array, name: string): Query {
+function ofCode(parts: QueryParts, code: Uint8Array, name: string): Query {
   const { bytesPerCode } = parts.hasher;
   if (code.length !== bytesPerCode)
     throw wrongValue(name, `a code of ${bytesPerCode} bytes`, code.length);
@@ -192,7 +187,7 @@ export interface Queries {
 
 /** The queries of a batch. Errors count them from `first`, for a batch that is part of another. */
 export function queriesOf(
-  parts: QueryMaker,
+  parts: QueryParts,
   given: VectorBatch | Float32Array | Float64Array | Codes,
   first = 0,
 ): Queries {
@@ -226,7 +221,7 @@ export function queriesOf(
 
 /** `count` and `at` of queries whose vectors `at` returns. */
 function ofRows(
-  parts: QueryMaker,
+  parts: QueryParts,
   { validity }: { validity?: Uint8Array | null },
   count: number,
   at: (index: number) => Vector,
@@ -240,7 +235,7 @@ function ofRows(
 }
 
 /** Throws if query `i` of a batch has no exact similarity with the vectors that the index holds. */
-export function needComparable(parts: QueryMaker, query: Query, i: number): void {
+export function needComparable(parts: QueryParts, query: Query, i: number): void {
   if (parts.vectors === null || parts.canCompare(query)) return;
   const [held, other] = parts.vectors.kind === 'sparse' ? ['sparse', 'dense'] : ['dense', 'sparse'];
   const isCode = query.sums === null && query.unit === null;

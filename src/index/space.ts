@@ -16,7 +16,6 @@ import { NO_ROW } from '../kernels/hits';
 import { integerWidth, PairedRows, pointsOf, type RowsOfLengths, UNIT } from '../kernels/products';
 import { MAX_RESIDUAL_BYTES, ONE_WEIGHT, type ResidualTables } from '../kernels/residuals';
 import { Rotation, rotationKernel } from '../kernels/rotation';
-import { checksum } from '../kernels/xxhash';
 import type { Task } from '../threads/job';
 import { lengthOf } from '../vectors/vectors';
 import type { Query } from './query';
@@ -65,7 +64,6 @@ export class Space {
   /** A rotation with the rotated centroids, and which of these were made. */
   #encoding: Rotation | null = null;
   readonly #isRotated: Uint8Array;
-  #name: string | null = null;
 
   constructor(parts: SpaceParts) {
     this.parts = parts;
@@ -75,18 +73,6 @@ export class Space {
     this.bytesPerEntry = parts.kind === 'dense' ? bytesPerEntryOf(parts.dimensions) : 0;
     this.#rotation =
       this.bytesPerEntry > 0 ? new Rotation(4 * this.bytesPerEntry, parts.seed) : null;
-  }
-
-  /** A checksum of all that decides where a row or a query goes. */
-  get name(): string {
-    const { kind, dimensions, seed, nearness, tree } = this.parts;
-    this.#name ??= [
-      checksum(new TextEncoder().encode(`${kind} ${dimensions} ${seed} ${nearness}`)),
-      ...[tree.centroids, tree.coarse, tree.starts].map((values) =>
-        checksum(new Uint8Array(values.buffer, values.byteOffset, values.byteLength)),
-      ),
-    ].join('-');
-    return this.#name;
   }
 
   /** The standard error of cosines that entries estimate. */

@@ -8,7 +8,6 @@
 
 import { type LongCall, LongWork } from '../base/long-work';
 import { Highest } from '../base/top-k';
-import { MARGIN } from '../index/answer';
 import { mostCandidates } from '../index/choice';
 import type { Id } from '../index/ids';
 import type { RecallReport } from '../index/index-options';
@@ -123,7 +122,7 @@ async function entriesOf(
   // By row the entry that was found first, and its other one.
   const seen = asked.map(() => [new Map<number, Line>(), new Map<number, Line>()] as const);
   for (let before = 0, probes = 1; before < space.count; before = probes, probes *= 2) {
-    const setting = { probes: Math.min(probes, space.count), want, margin: MARGIN };
+    const setting = { probes: Math.min(probes, space.count), want };
     const { found } = await index.search(asked, { k: 1, setting, isUnranked: true }, work);
     for (const [i, { rows, cosines: scores }] of found.entries()) {
       const [firsts, others] = seen[i];

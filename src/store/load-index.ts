@@ -7,6 +7,7 @@ import { MemoryIndex } from '../index/memory-index';
 import { Rows } from '../index/rows';
 import { type Copies, Entries, firstEntries, Segment } from '../index/segment';
 import { coreOf, SimHashIndex } from '../index/simhash-index';
+import type { Space } from '../index/space';
 import type { RowVectors } from '../index/vectors/row-vectors';
 import { copyResiduals, type Residuals } from '../kernels/residuals';
 import { type BlockRows, type BlockTable, COPIES, idAt, NO_PARTITION, ROWS } from './blocks';
@@ -18,8 +19,8 @@ import { blockGroups, positionsIn, Reader } from './reader';
 /** By segment in memory the files that have it, until it is merged or the files are gone. */
 export const savedSegments = new WeakMap<Segment, SegmentFiles>();
 
-/** By checksum of a file of a space, which this process wrote or read, the name of the space. */
-export const spaceNames = new Map<string, string>();
+/** By space the checksum of its file, which this process wrote or read. */
+export const savedSpaces = new WeakMap<Space, string>();
 
 /** The index of a generation; closes the place. */
 export function loadIndex(place: Place, manifest: Manifest, call: LongCall): Promise<SimHashIndex> {
@@ -54,7 +55,7 @@ export function loadIndex(place: Place, manifest: Manifest, call: LongCall): Pro
       });
     }
     const { space } = manifest.files;
-    if (space && content.space) spaceNames.set(space.checksum, content.space.name);
+    if (space && content.space) savedSpaces.set(content.space, space.checksum);
     return index;
   });
 }

@@ -265,7 +265,7 @@ export class StoredEvaluable extends Evaluable<StoredEvaluable> {
     work: LongWork,
   ): Promise<ReadonlyMap<number, number>> {
     const k = rows.length;
-    const how = { probes: null, want: k, margin: 0, k, filter: null, rows };
+    const how = { probes: null, want: k, k, filter: null, rows };
     const counted = { codesCompared: 0, candidates: 0, probes: 0 };
     const search = new CosineSearch(this.stored, query, how, true, counted);
     const { best } = await this.#queue.run(search, work.call.signal);

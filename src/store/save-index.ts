@@ -20,7 +20,7 @@ import { LostError } from './content';
 import { pathOf } from './folder-facts';
 import { FolderPlace, withContent } from './folder-place';
 import { holdsIndex, newestManifest, prepareFolder } from './generations';
-import { loadIndex, savedSegments, spaceNames } from './load-index';
+import { loadIndex, savedSegments, savedSpaces } from './load-index';
 import type { Manifest, TextSettings } from './manifest';
 import { StoredRows } from './stored-rows';
 
@@ -218,9 +218,9 @@ async function columnsOf({ rows }: Segment, carried: CarriedColumns | null) {
 async function takeSpace(change: FolderChange, origin: Manifest | null): Promise<void> {
   const { space } = change.core.rows.layout;
   const known = origin?.files.space;
-  if (space && known && spaceNames.get(known.checksum) === space.name) change.spaceFile = known;
+  if (space && known && savedSpaces.get(space) === known.checksum) change.spaceFile = known;
   else await change.writeSpace(space);
-  if (space && change.spaceFile) spaceNames.set(change.spaceFile.checksum, space.name);
+  if (space && change.spaceFile) savedSpaces.set(space, change.spaceFile.checksum);
 }
 
 async function frequenciesOf(

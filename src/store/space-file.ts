@@ -35,7 +35,6 @@ export function spaceToArrow(space: Space): { bytes: Uint8Array; rows: number } 
     nearness,
     partitions: space.count,
     starts: Array.from(tree.starts),
-    name: space.name,
   };
   return {
     bytes: writeTable([CENTROID(width)], header, [{ count: rows, rows: { centroid: centroids } }]),

@@ -241,14 +241,6 @@ function answeredBy({ parts, manifest }: Content, rows: StoredRows): AnsweredInd
   };
 }
 
-/** What searches read: `load` makes wants of one kind at hand until its next call. */
-interface Loads {
-  load(wants: readonly Want[], signal: AbortSignal | undefined): Promise<void>;
-  fits(wants: readonly Want[]): boolean;
-  /** True where all is at hand, so that a load leaves what lies there. */
-  holds(wants: readonly Want[]): boolean;
-}
-
 /** An unfinished search. */
 interface Waiting {
   readonly search: Stepped;
@@ -262,14 +254,14 @@ interface Waiting {
  * read together, as far as it fits into memory, so that many searches wait about as often as one.
  */
 export class SearchQueue {
-  readonly #loads: Loads;
+  readonly #rows: StoredRows;
   readonly #waiting = new Set<Waiting>();
   #isAtWork = false;
   /** The search that made the last step: its state, and what it found, may lie in memories. */
   #last: Stepped | null = null;
 
-  constructor(loads: Loads) {
-    this.#loads = loads;
+  constructor(rows: StoredRows) {
+    this.#rows = rows;
   }
 
   /** Runs a search to its end. If its signal is aborted it rejects; other searches go on. */
@@ -337,15 +329,15 @@ export class SearchQueue {
     const wants = [first.search.want as Want];
     for (const one of waiting.slice(1)) {
       const want = one.search.want as Want;
-      if (want.kind !== wants[0].kind || !this.#loads.fits([...wants, want])) continue;
+      if (want.kind !== wants[0].kind || !this.#rows.fits([...wants, want])) continue;
       some.push(one);
       wants.push(want);
     }
-    if (!this.#loads.holds(wants)) this.#last?.suspend();
+    if (!this.#rows.holds(wants)) this.#last?.suspend();
     const [{ signal }] = some;
     const isOfAll = some.every((one) => one.signal === signal);
     try {
-      await this.#loads.load(wants, isOfAll ? signal : undefined);
+      await this.#rows.load(wants, isOfAll ? signal : undefined);
     } catch (error) {
       if (some.length === 1) first.reject(error);
       // Each search loads alone, so that none fails because of another.

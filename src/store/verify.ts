@@ -326,7 +326,7 @@ class ContentCheck {
   }
 }
 
-/** The rows of a segment, and by position each row, its second partition, and the hash of its id. */
+/** The rows of a segment: by position each row, its second partition, and the hash of its id. */
 interface Noted {
   readonly seen: RowSet;
   readonly rowAt: Uint32Array;
