@@ -72,7 +72,9 @@ export class Answer implements Stepped {
     this.#request = request;
     if (query === null) {
       this.#rank = rankOfNone(index.parts, request);
-      this.#result = emptyResult(index.parts.measure, this.#rank);
+      const distances = this.#rank === 'hamming' ? new Uint16Array() : null;
+      const none = { rows: new Uint32Array(), ids: [], distances };
+      this.#result = resultOf(index.parts.measure, none, new Float64Array(), this.#rank);
       return;
     }
     this.#rank = rankOf(index.parts, query, request);
@@ -199,7 +201,9 @@ export class Answer implements Stepped {
     const { parts } = this.#index;
     const result = resultOf(parts.measure, { rows, ids, distances }, similarities, rank);
     if (!this.#request.isExplained) return result;
-    return explained(result, this.#work, this.#start, { method: this.#method, why: this.#why });
+    const { codesCompared, candidates: reranked, probes } = this.#work;
+    const how = { method: this.#method, why: this.#why, codesCompared, reranked, probes };
+    return { ...result, explain: { ...how, milliseconds: performance.now() - this.#start } };
   }
 
   /** Why the search used its method. */
@@ -265,16 +269,10 @@ export interface IndexRow<I extends Id = Id> {
   readonly vector: Float32Array | KeptSparseVector | null;
 }
 
-/** Rows with their ids, as a result has them. */
-interface NamedRows extends Omit<NearRows, 'distances'> {
-  readonly ids: readonly Id[];
-  readonly distances: Uint16Array | null;
-}
-
 /** A result of rows and their similarities, exact with rank 'exact'. */
 function resultOf(
   measure: Measure,
-  { rows, ids, distances }: NamedRows,
+  { rows, ids, distances }: Pick<SearchResult, 'rows' | 'ids' | 'distances'>,
   similarities: Float64Array,
   rank: Rank,
 ): SearchResult {
@@ -284,13 +282,6 @@ function resultOf(
   }
   const none = { cosines: null, estimatedCosines: null };
   return { rows, ids, distances, rank, ...none, jaccards: exact, estimatedJaccards: estimated };
-}
-
-/** A result without rows. */
-function emptyResult(measure: Measure, rank: Rank): SearchResult {
-  const distances = rank === 'hamming' ? new Uint16Array() : null;
-  const none = { rows: new Uint32Array(), ids: [], distances };
-  return resultOf(measure, none, new Float64Array(), rank);
 }
 
 /** The similarities of a result, exact or estimated. */
@@ -307,18 +298,6 @@ function estimatesOf(measure: Measure, distances: Uint16Array, bits: number): Fl
     estimates[i] = isSame ? estimates[i - 1] : measure.estimateOf(distances[i], bits);
   }
   return estimates;
-}
-
-/** The result with what the search did since `start`, a time of performance.now(). */
-function explained(
-  result: SearchResult,
-  work: Work,
-  start: number,
-  how: Pick<Explanation, 'method' | 'why'>,
-): SearchResult {
-  const { codesCompared, candidates: reranked, probes } = work;
-  const milliseconds = performance.now() - start;
-  return { ...result, explain: { ...how, codesCompared, reranked, probes, milliseconds } };
 }
 
 /** A checked search; options that were not given are null. */

@@ -107,12 +107,6 @@ export class DistanceSearch implements Stepped {
     return Math.min(maxDistance, Number.isFinite(best.bound) ? weightOf(best.bound) : maxDistance);
   }
 
-  /** Offers a row that is there and that the filter accepts. */
-  #offer(row: number, found: number, best: Smallest): void {
-    const { filter } = this.#asked;
-    if (row !== NO_ROW && (filter === null || filter.accepts(row))) best.take(found, row);
-  }
-
   /** Compares rows that are known to be accepted. */
   #takeKnown(part: MemoryPart, known: Uint32Array): void {
     const { codes, bytesPerCode } = part.codes;
@@ -172,6 +166,7 @@ export class DistanceSearch implements Stepped {
     const isOfWords = bytesPerCode % 4 === 0 && byteOffset % 4 === 0;
     const words = isOfWords ? new Int32Array(buffer, byteOffset, length / 4) : null;
     const code = words && new Int32Array(this.#code.slice().buffer);
+    const { filter } = this.#asked;
     let left = most;
     made.begin(this.#code);
     for (let radius = 0; radius <= made.reach; radius++) {
@@ -188,7 +183,8 @@ export class DistanceSearch implements Stepped {
             ? distanceOfWords(code, words, position * (bytesPerCode / 4))
             : distance(this.#code, codes, position * bytesPerCode);
         if (bits > limit) continue;
-        this.#offer(rows[position], bits, near);
+        const row = rows[position];
+        if (row !== NO_ROW && (filter === null || filter.accepts(row))) near.take(bits, row);
         limit = Math.min(limit, this.#limit(near));
       }
       if (limit <= radius) return true;

@@ -204,11 +204,6 @@ export class Segment extends Placed {
     return new Segment(rows, { ...lists, entries: own, copies: null });
   }
 
-  /** True if there is more than one partition. */
-  get hasPartitions(): boolean {
-    return this.#starts.length > 2;
-  }
-
   /**
    * The positions of the rows of a partition. The number after the last partition stands for null
    * rows.

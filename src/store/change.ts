@@ -250,7 +250,7 @@ export class FolderChange {
     const live = segment.rows.count;
     const made = await writeSegment(writer, header, segment, core.rows.layout.space);
     if (columns === null) return { files: made, live };
-    const files = { ...made.files, columns: await writeColumns(writer, columns, live) };
+    const files = { ...made.files, columns: await writeColumns(writer, columns) };
     return { files: { ...made, files }, live };
   }
 
@@ -368,8 +368,7 @@ export class FolderChange {
         await output.add(await columns.at(segment, some, names, signal));
       }
     }
-    const file = await output.end((files.files.rows as FolderFile).rows);
-    return { ...files, files: { ...files.files, columns: file } };
+    return { ...files, files: { ...files.files, columns: await output.end() } };
   }
 
   /** A manifest of what was written so far, as it would be read; it is not published. */

@@ -139,15 +139,11 @@ export function refuseOthers(added: RowBatch, before: readonly ColumnInfo[]): vo
   throw new Error(`the carried columns are ${list(before)}; those given are ${list(given)}`);
 }
 
-/** Writes columns of so many rows as a file of carried columns. */
-export async function writeColumns(
-  writer: FileWriter,
-  batch: RowBatch,
-  rows: number,
-): Promise<FolderFile> {
+/** Writes columns as a file of carried columns. */
+export async function writeColumns(writer: FileWriter, batch: RowBatch): Promise<FolderFile> {
   const output = new ColumnsFile(await writer.create('columns'));
   await output.add(batch);
-  return output.end(rows);
+  return output.end();
 }
 
 /** Rows of a batch: a search that shows ten rows reads as many batches. */
@@ -159,12 +155,14 @@ export class ColumnsFile {
   readonly #encoder = new ArrowWriter('file', COLUMNS_HEADER);
   /** Rows that are not a whole batch yet; null before the first. */
   #rest: RowBatch | null = null;
+  #count = 0;
 
   constructor(output: OpenFile) {
     this.#output = output;
   }
 
   async add(batch: RowBatch): Promise<void> {
+    this.#count += batch.count;
     const all = this.#rest === null ? batch : RowBatch.join([this.#rest, batch]);
     let first = 0;
     for (; first + BATCH_ROWS <= all.count; first += BATCH_ROWS) {
@@ -173,11 +171,11 @@ export class ColumnsFile {
     this.#rest = all.slice(first, all.count);
   }
 
-  async end(rows: number): Promise<FolderFile> {
-    if (this.#rest !== null && (this.#rest.count > 0 || rows === 0)) {
+  async end(): Promise<FolderFile> {
+    if (this.#rest !== null && (this.#rest.count > 0 || this.#count === 0)) {
       await this.#output.write(this.#encoder.write(this.#rest));
     }
     await this.#output.write(this.#encoder.finish());
-    return this.#output.end(rows);
+    return this.#output.end(this.#count);
   }
 }

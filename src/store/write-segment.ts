@@ -164,7 +164,7 @@ export async function writeSegment(
   const layout = layoutOf(header, space, ids === null ? null : idType(ids));
   const range = { firstRow, endRow, count: rows.count };
   const output = await SegmentWriter.open(writer, header, layout, range);
-  const mostRows = maxBlockRows(layout, layout.residualBytes > 0 || segment.hasPartitions);
+  const mostRows = maxBlockRows(layout, space !== null);
   const add = async (partition: number, positions: Uint32Array, isCopy: boolean) => {
     for (let first = 0; first < positions.length; first += mostRows) {
       const some = { partition, positions: positions.subarray(first, first + mostRows), isCopy };
