@@ -779,7 +779,8 @@ describe.skipIf(!hasChromium)('the page', () => {
     const { page, problems } = await open(WORDS, cwd);
     await page.click('nav >> text=Review');
     await page.waitForSelector('.member.dropped');
-    const marked = (selector: string) => page.locator(selector).allTextContents();
+    const marked = async (selector: string) =>
+      (await page.locator(selector).allTextContents()).map((text) => text.trim());
     expect(await marked('.kept mark')).toEqual(['old', 'the']);
     expect(await marked('.dropped del')).toEqual(['old', 'the']);
     expect(await marked('.dropped ins')).toEqual(['new', 'an']);
