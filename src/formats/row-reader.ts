@@ -16,8 +16,6 @@ import type { ByteSource } from './byte-source';
 export interface FormatRows {
   readonly columns: readonly ColumnInfo[];
   readonly rowCount?: number | null;
-  /** For several files those that were opened so far, and the first row of each. */
-  readonly shards?: readonly { readonly file: string; readonly firstRow: number }[];
   /** The JSON header of Arrow files of this library. */
   readonly header?: string;
   /** Sends all batches, once; a batch may have more rows than the options allow. */
@@ -77,7 +75,6 @@ export class RowReader implements AsyncIterable<RowBatch> {
   readonly byteCount: number | null;
   /** The JSON header of Arrow files of this library. @internal */
   readonly header: string | undefined;
-  readonly #shards: FormatRows['shards'];
   /** Null once they were read: what they hold is free. */
   #read: FormatRows['read'] | null;
 
@@ -93,7 +90,6 @@ export class RowReader implements AsyncIterable<RowBatch> {
     this.rowCount = rows.rowCount ?? null;
     this.byteCount = source.byteCount;
     this.header = rows.header;
-    this.#shards = rows.shards;
     this.#read = rows.read;
   }
 
@@ -106,11 +102,6 @@ export class RowReader implements AsyncIterable<RowBatch> {
   /** Bytes of the file that were read. */
   get bytesRead(): number {
     return this.source.bytesRead;
-  }
-
-  /** For several files the one that a row is in, once it was read; undefined of one file. */
-  shardAt(row: number): string | undefined {
-    return this.#shards?.filter(({ firstRow }) => firstRow <= row).at(-1)?.file;
   }
 
   [Symbol.asyncIterator](): AsyncIterableIterator<RowBatch> {

@@ -118,7 +118,6 @@ export async function openShards(
   if (files.length === 0) throw new FormatError('no shard', name);
   const first = await open(files[0], 0);
   const names = first.columns.map((column) => column.name);
-  const shards: { file: string; firstRow: number }[] = [];
 
   const read: FormatRows['read'] = async (send) => {
     let firstRow = 0;
@@ -135,7 +134,6 @@ export async function openShards(
         throw new FormatError('another model than that of the first file made its vectors', file);
       }
       const start = firstRow;
-      shards.push({ file, firstRow });
       await shard.read((batch) => {
         firstRow = start + batch.firstRow + batch.count;
         return send(ordered(batch.startingAt(start + batch.firstRow), names));
@@ -145,7 +143,7 @@ export async function openShards(
   // The first shard is open before rows are read, which they may never be.
   const source = ByteSource.folder(name, () => first.close());
   const { columns, header, format } = first;
-  const rows = { columns, shards, read, ...(header !== undefined && { header }) };
+  const rows = { columns, read, ...(header !== undefined && { header }) };
   return new RowReader(rows, format, source, batchRows);
 }
 

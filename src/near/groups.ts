@@ -10,8 +10,7 @@ import { checkOneOf, checkSeed, wrongType, wrongValue } from '../base/check';
 import { LONG_CALL, type LongCall, type LongWork } from '../base/long-work';
 import { alea, mixed } from '../base/random';
 import type { CommonText } from './common-text';
-import { NONE } from './distinct-codes';
-import type { OrderedPairs } from './pair-order';
+import { NONE, type OrderedPairs } from './pair-order';
 import { eachPairs } from './pairs';
 import { checkGroup, isVerified, NEARNESS, type Nearness, type Rows, reordered } from './rows';
 

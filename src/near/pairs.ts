@@ -16,8 +16,7 @@ import { checkLeast } from '../codes/measure';
 import type { SparseVectors } from '../index/vectors/sparse-vectors';
 import { distance } from '../kernels/hamming';
 import { reaches } from '../vectors/vectors';
-import { distinctOf } from './distinct-codes';
-import { type OrderedPairs, pairsInOrder, type Send } from './pair-order';
+import { distinctOf, type OrderedPairs, pairsInOrder, type Send } from './pair-order';
 import {
   checkComparable,
   exactSimilarities,

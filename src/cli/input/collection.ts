@@ -22,7 +22,6 @@ import {
 import { isIndexFolder } from '../../store/generations';
 import { BandKeys, type MinBands } from '../../text/text-set';
 import type { Call } from '../call';
-import { excerpt } from '../output/figures';
 import { DEFAULT_BITS, type InputRows, type Likeness, openInputRows } from './input-rows';
 import { batchesOf, columnOf, type Input, openInput } from './open-input';
 import { likenessOf, refuseOtherSettings } from './saved-index';
@@ -188,19 +187,16 @@ export function idsOfIndex(
   return ids.columnOf(all) ?? ascending(count);
 }
 
-/** Characters of texts that are held whole, in all; of further ones an excerpt is held. */
-const WHOLE_CHARACTERS = 2 ** 26;
-/** Characters of such an excerpt: those of a line of a plan. */
-export const EXCERPT_CHARACTERS = 160;
+/** Characters of texts that are held, in all; further ones are read again. */
+const HELD_CHARACTERS = 2 ** 26;
 
 /**
  * The texts of some rows of an input, which are not held while all rows are read. A second reading
- * that comes anyway offers those that may be wanted; where none does, `of` reads the input again.
+ * that comes anyway offers those that may be wanted; the others are read again.
  */
 class RowTexts {
-  #held: Map<number, string> | null = null;
+  readonly #held = new Map<number, string>();
   #characters = 0;
-  #areWhole = true;
 
   /** `column` is null where rows are not of texts. */
   constructor(
@@ -209,63 +205,46 @@ class RowTexts {
     readonly column: string | null,
   ) {}
 
-  /** True if the texts of rows can be had: not for other rows, nor where they came by stdin. */
+  /** True if the texts of rows can be had: not of other rows, nor where they came by stdin. */
   get areThere(): boolean {
-    return this.column !== null && (this.path !== '-' || this.#held !== null);
+    return this.column !== null && this.path !== '-';
   }
 
-  /** Holds the text of a row. From the first call on, only texts that were offered are there. */
+  /** Holds the text of a row, as long as there is room. */
   offer(row: number, text: string | null): void {
-    this.#held ??= new Map();
-    if (text === null) return;
-    const isWhole = this.#characters + text.length <= WHOLE_CHARACTERS;
-    if (isWhole) this.#characters += text.length;
-    else this.#areWhole = false;
-    this.#held.set(row, isWhole ? text : excerpt(text, EXCERPT_CHARACTERS));
+    this.#characters += text?.length ?? 0;
+    if (this.#characters <= HELD_CHARACTERS) this.#held.set(row, text ?? '');
   }
 
   /**
-   * The texts of these rows, by row, or what `cut` makes of each. Empty if there are none. Reads
-   * the input up to the last of these rows, unless texts were offered.
+   * The texts of these rows, by row, or what `cut` makes of each as it comes: they may be long, and
+   * many. Empty if there are none. Reads the input up to the last row that is not held.
    */
   async of(
     rows: readonly number[],
     cut = (_row: number, text: string) => text,
   ): Promise<ReadonlyMap<number, string>> {
-    if (this.column === null || !this.areThere || rows.length === 0) return new Map();
-    const held = this.#held ?? (await this.#read(this.column, new Set(rows), cut));
-    return new Map(rows.map((row) => [row, cut(row, held.get(row) ?? '')]));
-  }
-
-  /** Passes on the whole texts of these rows: read again where some are held in part. */
-  async each(rows: readonly number[], take: (text: string, row: number) => void): Promise<void> {
-    if (this.#areWhole && this.#held !== null) {
-      for (const row of rows) take(this.#held.get(row) ?? '', row);
-      return;
-    }
-    await this.#read(this.column as string, new Set(rows), (row, text) => {
-      take(text, row);
-      return '';
-    });
-  }
-
-  /** The texts of these rows, cut as they are read: they may be long, and many. */
-  async #read(
-    column: string,
-    rows: ReadonlySet<number>,
-    cut: (row: number, text: string) => string,
-  ): Promise<ReadonlyMap<number, string>> {
     const texts = new Map<number, string>();
-    const isWanted = (row: number) => rows.has(row);
+    const { column } = this;
+    if (column === null || !this.areThere) return texts;
+    const others = new Set<number>();
+    for (const row of rows) {
+      const text = this.#held.get(row);
+      if (text === undefined) others.add(row);
+      else texts.set(row, cut(row, text));
+    }
+    const wanted = texts.size + others.size;
+    if (others.size === 0) return texts;
+    const isWanted = (row: number) => others.has(row);
     const reader = await openInput(this.call, this.path, [column], undefined, isWanted);
     for await (const batch of batchesOf(this.call, reader)) {
-      const own = ascending(batch.count).filter((i) => rows.has(batch.firstRow + i));
+      const own = ascending(batch.count).filter((i) => isWanted(batch.firstRow + i));
       const all = own.length === 0 ? [] : batch.texts(column);
       for (const i of own) {
         const row = batch.firstRow + i;
         texts.set(row, cut(row, all[i] ?? ''));
       }
-      if (texts.size === rows.size) break;
+      if (texts.size === wanted) break;
     }
     return texts;
   }

@@ -390,8 +390,8 @@ export class InputRows {
     }
     const codes = batch.codes(first, { bits: this.call.number('bits') });
     this.#origin ??= codes.origin;
-    const file = this.reader.shardAt(batch.firstRow) ?? this.reader.file;
-    checkSameTexts(file, this.#hasher?.origin ?? this.#origin, codes.origin);
+    const like = this.#hasher?.origin ?? this.#origin;
+    checkSameTexts(batch.file ?? this.reader.file, like, codes.origin);
     return codes;
   }
 

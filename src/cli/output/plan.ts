@@ -18,11 +18,13 @@ import type { DedupPlan, RowWriter } from '../../node';
 import { isIndexFolder } from '../../store/generations';
 import { fileChecksum } from '../../table/sealed/seal';
 import type { Call } from '../call';
-import { type Collection, EXCERPT_CHARACTERS } from '../input/collection';
+import type { Collection } from '../input/collection';
 import { type Input, nameOfInput } from '../input/open-input';
 import { aligned, counted, differing, excerpt, grouped, similarityWords } from './figures';
 import { isForPeople, openOutput, outputFormat } from './rows';
 
+/** Characters of a text in a line of a plan. */
+const EXCERPT_CHARACTERS = 160;
 const PLAN_NAME = /\.(jsonl|csv|arrow)$/i;
 
 /** Refuses a name of a plan that could not be read again. */

@@ -143,7 +143,12 @@ async function commonOf(
   }
   if (given === undefined) {
     if (call.has('extend') || call.has('max-distance')) return undefined;
-    return (rows, take) => texts.each(rows, (text, row) => take(hasher.members(text), row));
+    return async (rows, take) => {
+      await texts.of(rows, (row, text) => {
+        take(hasher.members(text), row);
+        return '';
+      });
+    };
   }
   if (given === 'none') return undefined;
   const members = hasher.vectorize(await readFile(given, 'utf8')).indices as BigUint64Array;
