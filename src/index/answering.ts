@@ -38,7 +38,6 @@ interface AnsweringState {
   readonly isForeign: boolean;
   readonly report: RecallReport | null;
   readonly space: SpaceParts | null;
-  readonly hasCopies: boolean;
   readonly nextRow: number;
   readonly count: number;
   readonly segments: readonly Segment['state'][];
@@ -59,7 +58,7 @@ type Version = ReturnType<IndexCore['version']>;
 function answeringState(version: Version, request: Request): AnsweringState {
   const { parts: core, report, rows: held } = version;
   const { hasher, vectors, isForeign } = core;
-  const { space, hasCopies } = held.layout;
+  const { space } = held;
   if (space !== null) held.sealed();
   const { parts, nextRow, count } = held;
   const segments = parts.filter((part) => part instanceof Segment).map(({ state }) => state);
@@ -70,7 +69,6 @@ function answeringState(version: Version, request: Request): AnsweringState {
     isForeign,
     report,
     space: space?.parts ?? null,
-    hasCopies,
     nextRow,
     count,
     request,
@@ -82,13 +80,13 @@ function answeringState(version: Version, request: Request): AnsweringState {
 export const ANSWERING: Task<AnsweringState, AnsweringPart, SearchResult[]> = {
   name: 'answering',
   open(state) {
-    const { hasher, vectors, space: parts, hasCopies, tail, request } = state;
+    const { hasher, vectors, space: parts, tail, request } = state;
     const core = new QueryParts({ hasher, vectors });
     core.isForeign = state.isForeign;
     const space = parts && new Space(parts);
     const placed: Placed[] = state.segments.map((one) => Segment.over(one));
-    if (tail !== null) placed.push(new Tail(Rows.over(tail), null, false));
-    const searched = searchedOf(core.bits, { space, hasCopies }, placed);
+    if (tail !== null) placed.push(new Tail(Rows.over(tail), null));
+    const searched = searchedOf(core.bits, space, placed);
     const index = {
       parts: core,
       nextRow: state.nextRow,
@@ -229,7 +227,7 @@ async function inParts(
   work: LongWork,
 ): Promise<SearchResult[]> {
   const { count, slice } = queries;
-  const bytesPerEntry = version.rows.layout.space?.bytesPerEntry ?? 0;
+  const bytesPerEntry = version.rows.space?.bytesPerEntry ?? 0;
   const each = queriesPerPart(version, request);
   const results: SearchResult[] = [];
   await runJob(
@@ -262,14 +260,14 @@ async function inParts(
 
 function queriesPerPart(version: Version, request: Request): number {
   const { parts, report, nextRow: rows, rows: held } = version;
-  const { layout } = held;
+  const { space } = held;
   const isByDistance = request.rank === 'hamming' || request.method === 'bands';
-  const partitions = layout.space?.count ?? 0;
+  const partitions = space?.count ?? 0;
   const setting = isByDistance
     ? { probes: null, want: 0 }
     : settingOf(request, 'exact', { report, partitions, rows });
   const storage = parts.vectors?.kind ?? 'none';
-  const entries = workOf({ layout, rows, storage }, setting);
+  const entries = workOf({ space, rows, storage }, setting);
   const usual = Math.max(1, PART_ENTRIES / (QUERY_ENTRIES + entries));
   const shared = setting.probes === null ? 0 : Math.min(MAX_TOGETHER, SHARED * usual);
   return Math.round(Math.max(usual, shared));

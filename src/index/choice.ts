@@ -60,7 +60,7 @@ export async function chosen(
   work: LongWork,
 ): Promise<Choice> {
   const { k } = target;
-  const { space } = index.layout;
+  const { space } = index;
   let best: Choice | null = null;
   if (space !== null) {
     const { count } = space;
@@ -164,13 +164,13 @@ function leastOf(low: number, high: number, holds: (value: number) => boolean): 
  * re-ranks, in the same unit.
  */
 export function workOf(
-  { layout: { space, hasCopies }, rows, storage }: Pick<Measurable, 'layout' | 'rows' | 'storage'>,
+  { space, rows, storage }: Pick<Measurable, 'space' | 'rows' | 'storage'>,
   { probes, want }: Pick<Setting, 'probes' | 'want'>,
 ): number {
   const ranked = storage === 'none' ? 0 : RANKED_ENTRIES * want;
   if (probes === null || space === null) return rows + ranked;
   const { count } = space;
-  return count + (probes / count) * rows * (hasCopies ? 2 : 1) + ranked;
+  return count + (probes / count) * rows * space.entriesPerRow + ranked;
 }
 
 /** The candidates of one query. */
@@ -238,9 +238,9 @@ async function recorded(
   probes: number | null,
   work: LongWork,
 ): Promise<Recording> {
-  const { storage, layout, rows: count } = index;
+  const { storage, space, rows: count } = index;
   const isUnranked = storage === 'none';
-  const most = mostCandidates(probes === null ? null : layout.space, k);
+  const most = mostCandidates(probes === null ? null : space, k);
   const maxWant = isUnranked ? k : Math.min(most, Math.max(k, count));
   // Without vectors the k best are the result; those behind are the best of fewer partitions.
   const want = (isUnranked ? UNRANKED * k : maxWant) + 1; // the own row may be among them

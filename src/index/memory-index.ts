@@ -45,34 +45,24 @@ export interface MemoryOptions {
   readonly maxSegmentRows?: number | undefined;
 }
 
-/** A space for the rows, and whether they have copies in second partitions. */
-export interface Layout {
-  readonly space: Space | null;
-  readonly hasCopies: boolean;
-}
-
 export class MemoryIndex {
   readonly options: MemoryOptions;
-  readonly layout: Layout;
+  readonly space: Space | null;
   /** Replaced and never changed, since a search may hold it. */
   #segments: readonly Segment[] = [];
   #tail: Tail;
 
   /** An empty index, whose first row will be number `firstRow`. */
-  constructor(
-    options: MemoryOptions,
-    layout: Layout = { space: null, hasCopies: false },
-    firstRow = 0,
-  ) {
+  constructor(options: MemoryOptions, space: Space | null = null, firstRow = 0) {
     this.options = options;
-    this.layout = layout;
+    this.space = space;
     this.#tail = this.#newTail(firstRow);
   }
 
   #newTail(firstRow: number): Tail {
     const { bytesPerCode, newVectors } = this.options;
     const rows = new Rows(firstRow, bytesPerCode, newVectors?.() ?? null);
-    return new Tail(rows, this.layout.space, this.layout.hasCopies);
+    return new Tail(rows, this.space);
   }
 
   /** The number of the next row. */
@@ -95,7 +85,7 @@ export class MemoryIndex {
   }
 
   get bytes(): number {
-    const { tree } = this.layout.space?.parts ?? {};
+    const { tree } = this.space?.parts ?? {};
     const centroids = tree ? tree.centroids.byteLength + tree.coarse.byteLength : 0;
     return this.parts.reduce((sum, { rows, entries }) => {
       return sum + rows.bytes + (entries?.bytes ?? 0);
@@ -106,7 +96,7 @@ export class MemoryIndex {
   searched(): Searched {
     this.#tail.assign();
     const parts = this.#tail.rows.count > 0 ? this.parts : this.#segments;
-    return searchedOf(this.options.bits, this.layout, parts);
+    return searchedOf(this.options.bits, this.space, parts);
   }
 
   /**
@@ -123,12 +113,12 @@ export class MemoryIndex {
    * another.
    */
   get #roomOfMemory(): number {
-    const { space, hasCopies } = this.layout;
+    const { space } = this;
     const codes = mostCodes(this.options.bytesPerCode);
     if (space === null || space.bytesPerEntry === 0) return codes;
     // Each partition begins a block, whose rest may stay empty.
     const entries = mostRows(space.bytesPerEntry) - BLOCK_ROWS * space.count;
-    return Math.min(codes, Math.floor(entries / (hasCopies ? 2 : 1)));
+    return Math.min(codes, Math.floor(entries / space.entriesPerRow));
   }
 
   /**
@@ -136,7 +126,7 @@ export class MemoryIndex {
    * search faster.
    */
   get #tailRows(): number {
-    const usual = this.layout.space === null ? Number.POSITIVE_INFINITY : TAIL_ROWS;
+    const usual = this.space === null ? Number.POSITIVE_INFINITY : TAIL_ROWS;
     return this.options.tailRows ?? usual;
   }
 
@@ -167,7 +157,7 @@ export class MemoryIndex {
 
   #merged(parts: readonly Placed[]): Segment {
     const { bytesPerCode, newVectors } = this.options;
-    return merged(parts, { bytesPerCode, vectors: newVectors?.() ?? null, ...this.layout });
+    return merged(parts, { bytesPerCode, vectors: newVectors?.() ?? null, space: this.space });
   }
 
   /** Removes a row that is there. */
@@ -245,13 +235,13 @@ export class MemoryIndex {
   }
 
   /** A copy whose rows are in the partitions of another space, as one segment if they fit. */
-  async placed(layout: Layout, work: LongWork): Promise<MemoryIndex> {
-    const copy = new MemoryIndex(this.options, layout, this.nextRow);
+  async placed(space: Space | null, work: LongWork): Promise<MemoryIndex> {
+    const copy = new MemoryIndex(this.options, space, this.nextRow);
     const groups: Tail[][] = [];
     let room = 0;
     for (const { rows } of this.parts) {
       if (rows.liveCount === 0) continue;
-      const own = new Tail(rows, layout.space, layout.hasCopies);
+      const own = new Tail(rows, space);
       await own.assignAll(work);
       if (rows.liveCount > room) {
         groups.push([]);
@@ -267,11 +257,11 @@ export class MemoryIndex {
   /** Segments that were read from files, in the order of their rows. */
   static of(
     options: MemoryOptions,
-    layout: Layout,
+    space: Space | null,
     segments: readonly Segment[],
     nextRow: number,
   ): MemoryIndex {
-    const index = new MemoryIndex(options, layout, nextRow);
+    const index = new MemoryIndex(options, space, nextRow);
     index.#segments = [...segments];
     return index;
   }
@@ -292,10 +282,10 @@ export class MemoryIndex {
 }
 
 /** What a search reads of parts that are all at hand. */
-export function searchedOf(bits: number, layout: Layout, parts: readonly Placed[]): Searched {
+export function searchedOf(bits: number, space: Space | null, parts: readonly Placed[]): Searched {
   return {
     bits,
-    ...layout,
+    space,
     parts,
     blockCount: parts.length,
     blockAt: (i) => ({ codes: parts[i].codes, first: 0, end: parts[i].rows.count, part: parts[i] }),

@@ -21,7 +21,7 @@ import {
 } from './choice';
 import type { IndexCore } from './index-core';
 import { OPTIMIZE_DEFAULTS, type OptimizeOptions, type RecallReport } from './index-options';
-import type { Layout, MemoryIndex } from './memory-index';
+import type { MemoryIndex } from './memory-index';
 import { needComparable, queriesOf } from './query';
 import {
   Evaluable,
@@ -37,7 +37,7 @@ import {
 } from './recall';
 import type { Best } from './search';
 import { run } from './searched';
-import { bytesPerEntryOf, type RowsToPlace, type Space } from './space';
+import { bytesPerEntryOf, type RowsToPlace, Space } from './space';
 import {
   HELD_OUT_CLASSES,
   MIN_PARTITIONED_ROWS,
@@ -138,30 +138,31 @@ export async function optimized<T extends Evaluable<T>>(
   work: LongWork,
 ): Promise<{ report: RecallReport; index: T }> {
   const [training, placing, measuring] = work.inParts(SHARES);
-  const { source, layout } = await trainedLayout(before, origin, wanted, training);
-  const isAsBefore = layout.space === null && before.layout.space === null;
-  const index = isAsBefore ? before : await before.placed(layout, placing);
+  const { source, space } = await newSpace(before, origin, wanted, training);
+  const isAsBefore = space === null && before.space === null;
+  const index = isAsBefore ? before : await before.placed(space, placing);
   const report = await settled(index, source, wanted, measuring);
   await measuring.step(1, 1);
   return { report, index };
 }
 
 /** A new space, and whether rows have copies in it; its sample is free once it returns. */
-async function trainedLayout(
+async function newSpace(
   before: Evaluable,
   origin: SpaceOrigin,
   wanted: SourcedWanted,
   work: LongWork,
-): Promise<{ source: EvaluationSource; layout: Layout }> {
+): Promise<{ source: EvaluationSource; space: Space | null }> {
   const [training, comparing] = work.inParts([3, 1]);
   const trained = await trainedSpace(before, origin, wanted, training);
   const held = trained?.held ?? null;
   const source = wanted.given ?? (await rowSource(before, held, wanted, training));
-  if (trained === null) return { source, layout: { space: null, hasCopies: false } };
+  if (trained === null) return { source, space: null };
   const { space } = trained;
   const { recall, copies } = wanted;
   const hasCopies = copies ?? (await payCopies(before, trained, source, recall, comparing));
-  return { source, layout: { space, hasCopies: hasCopies && space.count > 1 } };
+  const isSingle = !hasCopies || space.count === 1;
+  return { source, space: isSingle ? space : new Space({ ...space.parts, hasCopies }) };
 }
 
 /** Chooses a setting for an index as it is, and measures it. */
@@ -438,7 +439,7 @@ export class MemoryEvaluable extends Evaluable<MemoryEvaluable> {
   readonly rows: number;
 
   constructor(core: IndexCore, held: MemoryIndex) {
-    super(core, held.layout);
+    super(core, held.space);
     this.#core = core;
     this.held = held;
     this.rows = held.codedCount;
@@ -452,8 +453,8 @@ export class MemoryEvaluable extends Evaluable<MemoryEvaluable> {
     return this.held.chunks();
   }
 
-  async placed(layout: Layout, work: LongWork): Promise<MemoryEvaluable> {
-    return new MemoryEvaluable(this.#core, await this.held.placed(layout, work));
+  async placed(space: Space | null, work: LongWork): Promise<MemoryEvaluable> {
+    return new MemoryEvaluable(this.#core, await this.held.placed(space, work));
   }
 
   protected async placeOf(row: number): Promise<RowPlace> {
@@ -464,9 +465,8 @@ export class MemoryEvaluable extends Evaluable<MemoryEvaluable> {
   }
 
   async partitionsOf(rows: Uint32Array): Promise<Partitions> {
-    const { hasCopies } = this.layout;
     const own = new Uint32Array(rows.length);
-    const seconds = hasCopies ? new Uint32Array(rows.length) : null;
+    const seconds = this.space?.parts.hasCopies ? new Uint32Array(rows.length) : null;
     for (let i = 0; i < rows.length; i++) {
       const found = this.held.find(rows[i]);
       if (found === null) continue;

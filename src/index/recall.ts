@@ -8,7 +8,6 @@ import type { LongWork } from '../base/long-work';
 import { mean, meanInterval } from '../base/mean-limits';
 import { pointsOf } from '../kernels/products';
 import type { EvaluationRecall, QueryRecall, RecallReport } from './index-options';
-import type { Layout } from './memory-index';
 import { type Query, type QueryParts, queryOf } from './query';
 
 import { type Best, CosineSearch, type Setting } from './search';
@@ -51,7 +50,7 @@ export interface EvaluationSearch {
 
 /** An index whose searches are measured. */
 export interface Measurable {
-  readonly layout: Layout;
+  readonly space: Space | null;
   readonly storage: VectorStorage;
   /** Rows that are there, and those of them that have codes: what a scan compares. */
   readonly count: number;
@@ -71,15 +70,15 @@ export interface Measurable {
 /** An index that is optimized and whose searches are measured, in memory or in files. */
 export abstract class Evaluable<Self = unknown> implements Measurable {
   protected readonly parts: QueryParts;
-  readonly layout: Layout;
+  readonly space: Space | null;
   abstract readonly count: number;
   abstract readonly rows: number;
   readonly canScan = true;
   readonly #visits = new WeakMap<Query, Uint16Array>();
 
-  constructor(parts: QueryParts, layout: Layout) {
+  constructor(parts: QueryParts, space: Space | null) {
     this.parts = parts;
-    this.layout = layout;
+    this.space = space;
   }
 
   get storage(): VectorStorage {
@@ -89,7 +88,7 @@ export abstract class Evaluable<Self = unknown> implements Measurable {
   /** All rows, in groups that are at hand together. */
   protected abstract chunks(work: LongWork): Chunks;
   /** The same rows in the partitions of a space. */
-  abstract placed(layout: Layout, work: LongWork): Promise<Self>;
+  abstract placed(space: Space | null, work: LongWork): Promise<Self>;
   /** The partitions of rows, which must have codes. */
   abstract partitionsOf(rows: Uint32Array): Promise<Partitions>;
   abstract search(
@@ -147,7 +146,7 @@ export abstract class Evaluable<Self = unknown> implements Measurable {
 
   /** The place of each partition in the order in which a search for the query visits them. */
   visitsOf(query: Query): Uint16Array {
-    const visits = this.#visits.get(query) ?? visitsOf(this.layout.space as Space, query);
+    const visits = this.#visits.get(query) ?? visitsOf(this.space as Space, query);
     this.#visits.set(query, visits);
     return visits;
   }
@@ -289,7 +288,7 @@ const FEW_QUERIES = 30;
 
 /** The report of a setting that was chosen for this recall of the k nearest. */
 export function reportOf(
-  { storage, layout: { space, hasCopies }, count: rows }: Measurable,
+  { storage, space, count: rows }: Measurable,
   wanted: { readonly k: number; readonly recall: number; readonly seed: number },
   { probes, want }: Setting,
   figures: Figures,
@@ -305,7 +304,7 @@ export function reportOf(
     queriesPerSecond: figures.ms === 0 ? 0 : 1000 / figures.ms,
     method: isScan ? 'scan' : 'partitions',
     partitions: isScan ? 0 : (space?.count ?? 0),
-    copies: !isScan && hasCopies,
+    copies: !isScan && space?.parts.hasCopies === true,
     probes: probes ?? 0,
     oversample: Math.ceil(want / wanted.k),
     seed: wanted.seed,

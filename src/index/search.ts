@@ -220,7 +220,7 @@ export class CosineSearch implements Stepped {
     this.#entries = byEntries
       ? new EntrySearch(
           (space as Space).tablesOf(this.#query.unit as Float64Array),
-          this.#index.hasCopies ? 2 * this.#wanted : this.#wanted,
+          (space as Space).entriesPerRow * this.#wanted,
         )
       : null;
     this.#byCode = byEntries
@@ -318,12 +318,13 @@ export class CosineSearch implements Stepped {
   #candidates(): Seen {
     if (this.#entries === null) return (this.#byCode as ByCode).found();
     const { filter, isUnranked = false } = this.#asked;
-    const { space, hasCopies, parts } = this.#index;
+    const { parts } = this.#index;
+    const { error, entriesPerRow } = this.#index.space as Space;
     const found = this.#entries.found(filter !== null || isUnranked || parts.length > 1);
-    const isAll = found.weights.length < (hasCopies ? 2 : 1) * this.#wanted;
-    const { error } = space as Space;
+    const isAll = found.weights.length < entriesPerRow * this.#wanted;
     const candidates = { ...found, cosineOf, error };
-    return { candidates: hasCopies && !isUnranked ? withoutCopies(candidates) : candidates, isAll };
+    const mayRepeat = entriesPerRow === 1 || isUnranked;
+    return { candidates: mayRepeat ? candidates : withoutCopies(candidates), isAll };
   }
 
   /** Asks a narrow filter for all rows of a block; after the last one only these are compared. */

@@ -53,7 +53,6 @@ export interface Searched {
   readonly bits: number;
   /** Null in an index without partitions. */
   readonly space: Space | null;
-  readonly hasCopies: boolean;
   readonly parts: readonly SearchedPart[];
   /** How many blocks a scan goes through, and each of them, when it is at hand. */
   readonly blockCount: number;

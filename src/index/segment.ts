@@ -261,7 +261,6 @@ export class Segment extends Placed {
 /** Rows in the order in which they were added. */
 export class Tail extends Placed {
   readonly #space: Space | null;
-  readonly #hasCopies: boolean;
   entries: Entries | null;
   /** Rows that have partitions: positions 0 to `#assigned - 1`. */
   #assigned = 0;
@@ -269,15 +268,14 @@ export class Tail extends Placed {
   #seconds: Uint32Array | null;
 
   /** Rows of a segment are assigned in the same way when the index gets another space. */
-  constructor(rows: Rows, space: Space | null, hasCopies: boolean) {
+  constructor(rows: Rows, space: Space | null) {
     super(rows);
     this.#space = space;
-    this.#hasCopies = hasCopies;
     this.entries =
       space !== null && space.bytesPerEntry > 0
         ? new Entries(new ResidualMemory(space.bytesPerEntry), rows)
         : null;
-    this.#seconds = hasCopies ? new Uint32Array(64) : null;
+    this.#seconds = space?.parts.hasCopies ? new Uint32Array(64) : null;
   }
 
   /** Gives rows that were added since their partitions and entries. */
@@ -285,7 +283,7 @@ export class Tail extends Placed {
     const space = this.#space;
     if (space === null) return;
     while (this.#assigned < this.rows.count) {
-      this.#take(place(space, this.#hasCopies, this.#next(0)));
+      this.#take(place(space, this.#next(0)));
     }
   }
 
@@ -294,14 +292,13 @@ export class Tail extends Placed {
     const space = this.#space;
     if (space === null) return;
     const first = this.#assigned;
-    const { parts } = space;
     await runJob(
       {
         task: PLACING,
-        state: { space: parts, hasCopies: this.#hasCopies },
+        state: space.parts,
         count: Math.ceil((this.rows.count - first) / PLACED_AT_ONCE),
         part: (i) => this.#next(first + i * PLACED_AT_ONCE - this.#assigned),
-        here: (rows) => place(space, this.#hasCopies, rows),
+        here: (rows) => place(space, rows),
         take: (placed, i) => {
           // A search that came first has given all rows their partitions.
           if (this.#assigned === first + i * PLACED_AT_ONCE) this.#take(placed);
@@ -345,7 +342,7 @@ export class Tail extends Placed {
   }
 
   get #entriesPerRow(): number {
-    return this.#hasCopies ? 2 : 1;
+    return this.#space?.entriesPerRow ?? 1;
   }
 
   partitionOf(position: number): number {
@@ -407,14 +404,13 @@ interface Merging {
   readonly vectors: RowVectors | null;
   /** Null where rows have no partitions: they stay in their order then. */
   readonly space: Space | null;
-  readonly hasCopies: boolean;
 }
 
 /**
  * The live rows of neighbours as one segment. Removed rows are left out; all others keep their
  * numbers, partitions and entries.
  */
-export function merged(parts: readonly Placed[], { space, hasCopies, ...to }: Merging): Segment {
+export function merged(parts: readonly Placed[], { space, ...to }: Merging): Segment {
   const count = parts.reduce((sum, { rows }) => sum + rows.liveCount, 0);
   const partitions = space?.count ?? 1;
   // Counting sort by partition; null rows last. Within a partition rows ascend, since parts do.
@@ -460,7 +456,7 @@ export function merged(parts: readonly Placed[], { space, hasCopies, ...to }: Me
       firsts: new Uint32Array(partitions + 1),
     });
   }
-  return new Segment(rows, mergedEntries(rows, parts, placed, space, hasCopies));
+  return new Segment(rows, mergedEntries(rows, parts, placed, space));
 }
 
 /** Sorts the sources and positions of merged rows `first` to `end - 1` by row. */
@@ -490,8 +486,8 @@ function mergedEntries(
   parts: readonly Placed[],
   { starts, source, position, coded }: Taken,
   space: Space,
-  hasCopies: boolean,
 ) {
+  const { hasCopies } = space.parts;
   const seconds = new Uint32Array(hasCopies ? coded : 0);
   for (let at = 0; at < seconds.length; at++)
     seconds[at] = parts[source[at]].secondOf(position[at]);

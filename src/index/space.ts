@@ -40,6 +40,8 @@ export interface SpaceParts {
   /** The mean cosine of rows with their centroids, to which a dense space shortens these. */
   readonly nearness: number;
   readonly tree: CentroidTree;
+  /** True where each row has an entry in a second partition too, in a dense space. */
+  readonly hasCopies: boolean;
 }
 
 /** Partitions that a search visits. */
@@ -73,6 +75,11 @@ export class Space {
     this.bytesPerEntry = parts.kind === 'dense' ? bytesPerEntryOf(parts.dimensions) : 0;
     this.#rotation =
       this.bytesPerEntry > 0 ? new Rotation(4 * this.bytesPerEntry, parts.seed) : null;
+  }
+
+  /** How many entries a row has: one, or two with copies. */
+  get entriesPerRow(): 1 | 2 {
+    return this.parts.hasCopies ? 2 : 1;
   }
 
   /** The standard error of cosines that entries estimate. */
@@ -201,13 +208,13 @@ export const PLACED_AT_ONCE = 1024;
  * Puts rows into partitions: the only function that does, whether rows were just added, are built
  * from files, or get another space. Threads share the work of many rows.
  */
-export function place(space: Space, hasCopies: boolean, given: RowsToPlace): PlacedRows {
+export function place(space: Space, given: RowsToPlace): PlacedRows {
   const points = space.pointsOf(given);
-  const { own: partitions, seconds } = hasCopies
+  const { own: partitions, seconds } = space.parts.hasCopies
     ? space.nearestTwo(points)
     : { own: space.nearestTo(points), seconds: null };
   if (space.bytesPerEntry === 0) return { partitions, seconds, entries: null };
-  const all = new Uint32Array((hasCopies ? 2 : 1) * partitions.length);
+  const all = new Uint32Array(space.entriesPerRow * partitions.length);
   for (let i = 0; i < partitions.length; i++) {
     if (seconds === null) all[i] = partitions[i];
     else all.set([partitions[i], seconds[i]], 2 * i);
@@ -215,16 +222,10 @@ export function place(space: Space, hasCopies: boolean, given: RowsToPlace): Pla
   return { partitions, seconds, entries: space.entriesOf(given.vectors as RowsOfLengths, all) };
 }
 
-/** The state that is sent to a thread before it places rows. */
-interface PlacingState {
-  readonly space: SpaceParts;
-  readonly hasCopies: boolean;
-}
-
-export const PLACING: Task<PlacingState, RowsToPlace, PlacedRows> = {
+export const PLACING: Task<SpaceParts, RowsToPlace, PlacedRows> = {
   name: 'placing',
-  open({ space: parts, hasCopies }) {
+  open(parts) {
     const space = new Space(parts);
-    return (rows) => place(space, hasCopies, rows);
+    return (rows) => place(space, rows);
   },
 };

@@ -78,7 +78,7 @@ export function untrainedSpace({ bits, dimensions, seed }: SpaceOrigin): Space {
   const own = isDense
     ? { kind: 'dense' as const, dimensions }
     : { kind: 'codes' as const, dimensions: bits };
-  return new Space({ ...own, seed, nearness: 1, tree });
+  return new Space({ ...own, seed, nearness: 1, tree, hasCopies: false });
 }
 
 /** How many rows are drawn to train so many centroids. */

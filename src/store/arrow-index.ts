@@ -8,10 +8,11 @@ import { ascending, isValid } from '../base/arrays';
 import { checkInteger, checkOptions, checkText, type Ids, wrongType } from '../base/check';
 import { type Id, type IdKind, IdRules, IdsOnce } from '../index/ids';
 import type { IndexCore } from '../index/index-core';
-import { type Layout, MemoryIndex } from '../index/memory-index';
+import { MemoryIndex } from '../index/memory-index';
 import { Rows } from '../index/rows';
 import { merged, Tail } from '../index/segment';
 import { coreOf, SimHashIndex } from '../index/simhash-index';
+import type { Space } from '../index/space';
 import type { RowVectors, VectorStorage } from '../index/vectors/row-vectors';
 import { type ArrowSource, asArrow } from '../table/arrow/batches';
 import {
@@ -39,14 +40,14 @@ export function indexToArrow(index: SimHashIndex): Uint8Array {
   const core = coreOf(index);
   core.refuseIfBusy();
   const live = core.rows.liveRows();
-  const { layout, nextRow } = core.rows;
+  const { space, nextRow } = core.rows;
   if (nextRow > maxNextRow(live.length)) {
     throw new Error('nearly all rows were removed: add the others to a new index');
   }
   const header = {
     kind: 'index',
     ...headerOf(core),
-    space: layout.space && toBase64(spaceToArrow(layout.space).bytes),
+    space: space && toBase64(spaceToArrow(space).bytes),
   };
   const hasGaps = live.length > 0 && live[live.length - 1] !== live.length - 1;
   const ids = core.ids.columnOf(Array.from(live, (row) => core.rows.idOf(row) as Id));
@@ -84,13 +85,12 @@ export function indexFromArrow(source: ArrowSource, options?: { file?: string })
     core.take(queryPartsOf(header));
     checkInteger('nextRow', header.nextRow, opened.count, maxNextRow(opened.count));
     const { bits, dimensions } = core.origin;
-    const sizes = { bits, dimensions: dimensions ?? bits };
+    const sizes = { bits, dimensions: dimensions ?? bits, hasCopies: header.copies };
     const space =
       header.space === null
         ? null
         : spaceFromArrow(fromBase64(header.space), file ?? 'space', sizes);
-    const layout = { space, hasCopies: header.copies && space !== null };
-    core.rows = readRows(core, header, layout, opened);
+    core.rows = readRows(core, header, space, opened);
     return index;
   });
 }
@@ -99,13 +99,13 @@ export function indexFromArrow(source: ArrowSource, options?: { file?: string })
 function readRows(
   core: IndexCore,
   { ids: kind, nextRow }: FileHeader,
-  layout: Layout,
+  space: Space | null,
   { count: total, eachBatch }: ReturnType<typeof openedFrom>,
 ): MemoryIndex {
   const { options } = core.rows;
   const { bytesPerCode, newVectors } = options;
   const rows = new Rows(0, bytesPerCode, newVectors?.() ?? null);
-  const tail = new Tail(rows, layout.space, layout.hasCopies);
+  const tail = new Tail(rows, space);
   const numbers = new Uint32Array(total);
   const ids: Id[] = [];
   let last = -1;
@@ -134,8 +134,8 @@ function readRows(
   new IdsOnce(ids, () => false).check(0, ids.length);
   rows.number(numbers, nextRow);
   tail.assign();
-  const rest = { bytesPerCode, vectors: newVectors?.() ?? null, ...layout };
-  return MemoryIndex.of(options, layout, total === 0 ? [] : [merged([tail], rest)], nextRow);
+  const rest = { bytesPerCode, vectors: newVectors?.() ?? null, space };
+  return MemoryIndex.of(options, space, total === 0 ? [] : [merged([tail], rest)], nextRow);
 }
 
 function checkColumns(kind: VectorStorage, { vectors, scales, sparse }: IndexRows): void {

@@ -67,6 +67,8 @@ export class FolderChange {
    * none.
    */
   spaceFile: FolderFile | null | undefined;
+  /** What folders say that are merged, whose space is not read. */
+  ofFolders: Pick<IndexHeader, 'copies'> | null = null;
   removed = new RowSet();
   segments: NextSegment[] = [];
   /** The columns that all segments carry. */
@@ -119,8 +121,7 @@ export class FolderChange {
       // A column of this type has an id of 2^63 or more; new ones cannot be negative then.
       const isHuge = content.segments.some(({ blocks }) => blocks.layout.id === 'Uint64');
       if (isHuge) core.ids.learn([2n ** 63n]);
-      const layout = { space: content.space, hasCopies: index.copies };
-      core.rows = new MemoryIndex(core.rows.options, layout, index.nextRow);
+      core.rows = new MemoryIndex(core.rows.options, content.space, index.nextRow);
       return new FolderChange(folder, base, content, core, how).#run(work);
     };
     return withContent(folder, base, run, how.call.signal);
@@ -164,7 +165,7 @@ export class FolderChange {
 
   /** The header of the next generation, but for its report. */
   get header(): IndexHeader {
-    return headerOf(this.core);
+    return { ...headerOf(this.core), ...this.ofFolders };
   }
 
   /** Throws where two rows of the segments have one id. */
@@ -207,7 +208,7 @@ export class FolderChange {
 
   get #waitingBytes(): number {
     const { rows } = this.core;
-    const layout = layoutOf(this.header, rows.layout.space, 'Utf8');
+    const layout = layoutOf(this.header, rows.space, 'Utf8');
     return rows.count * memoryOfRow(layout);
   }
 
@@ -241,14 +242,14 @@ export class FolderChange {
       this.segments.push(await this.written(segment, columns?.slice(first, first + count) ?? null));
       first += count;
     }
-    core.rows = new MemoryIndex(core.rows.options, core.rows.layout, core.rows.nextRow);
+    core.rows = new MemoryIndex(core.rows.options, core.rows.space, core.rows.nextRow);
   }
 
   /** Writes a segment of rows in memory, and their carried columns. */
   async written(segment: Segment, columns: RowBatch | null): Promise<NextSegment> {
     const { core, writer, header } = this;
     const live = segment.rows.count;
-    const made = await writeSegment(writer, header, segment, core.rows.layout.space);
+    const made = await writeSegment(writer, header, segment, core.rows.space);
     if (columns === null) return { files: made, live };
     const files = { ...made.files, columns: await writeColumns(writer, columns) };
     return { files: { ...made, files }, live };
@@ -333,7 +334,7 @@ export class FolderChange {
 
   /** Neighbours that become one segment, by their numbers. */
   groups(how: 'usual' | 'whole'): number[][] {
-    const layout = layoutOf(this.header, this.core.rows.layout.space, 'Utf8');
+    const layout = layoutOf(this.header, this.core.rows.space, 'Utf8');
     const mostRows = Math.floor(FILE_BYTES / fileBytesOfRow(layout));
     const groups: number[][] = [];
     let rows = 0;

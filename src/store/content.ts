@@ -127,7 +127,7 @@ export async function openContent(
   const [space, removed, tables] = await Promise.all([
     one(files.space, (bytes, name) => {
       const dimensions = parts.dense?.dimensions ?? parts.bits;
-      return spaceFromArrow(bytes, name, { bits: parts.bits, dimensions });
+      return spaceFromArrow(bytes, name, { bits: parts.bits, dimensions, hasCopies: index.copies });
     }),
     one(files.removed, removedFromArrow),
     Promise.all(some.map((segment) => one(segment.files.blocks, blocksFromArrow))),

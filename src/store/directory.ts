@@ -173,7 +173,7 @@ async function save(
 ): Promise<Manifest> {
   core.refuseIfBusy();
   const { rows, changes: stamp } = core;
-  const { space } = rows.layout;
+  const { space } = rows;
   const segments: Manifest['segments'][number][] = [];
   let done = 0;
   for (const segment of rows.sealed()) {

@@ -11,7 +11,6 @@ import { Highest } from '../base/top-k';
 import { mostCandidates } from '../index/choice';
 import type { Id } from '../index/ids';
 import type { RecallReport } from '../index/index-options';
-import type { Layout } from '../index/memory-index';
 import { EvaluationSource, seedOf, settled, shuffled, type Wanted } from '../index/optimize';
 import { type Query, type QueryParts, queryOf } from '../index/query';
 import type { EvaluationSearch, Measurable } from '../index/recall';
@@ -117,7 +116,7 @@ async function entriesOf(
   k: number,
   work: LongWork,
 ): Promise<Line[][]> {
-  const space = index.layout.space as Space;
+  const space = index.space as Space;
   const want = mostWanted(space, k);
   // By row the entry that was found first, and its other one.
   const seen = asked.map(() => [new Map<number, Line>(), new Map<number, Line>()] as const);
@@ -142,7 +141,7 @@ async function entriesOf(
   const all: Line[][] = [];
   for (const [i, { query }] of asked.entries()) {
     const entries = seen[i].flatMap((some) => [...some.values()]);
-    const lines = takeable(entries, entriesFor(index.layout, want));
+    const lines = takeable(entries, space.entriesPerRow * want);
     const rows = Uint32Array.from(new Set(lines.map(({ row }) => row)));
     const cosines = await index.cosinesOf(query, rows, work);
     for (const line of lines) line.cosine = cosines.get(line.row) as number;
@@ -154,11 +153,6 @@ async function entriesOf(
 /** Most candidates of a search that is measured, among which its own row may be. */
 function mostWanted(space: Space, k: number): number {
   return mostCandidates(space, k) + 1;
-}
-
-/** How many entries a search takes for so many candidates. */
-function entriesFor({ hasCopies }: Layout, want: number): number {
-  return hasCopies ? 2 * want : want;
 }
 
 /**
@@ -216,11 +210,10 @@ export class EvaluatedParts implements Measurable {
   readonly storage: VectorStorage;
   readonly answers: readonly Answers[];
   rows = 0;
-  readonly #space: Space;
   readonly #byQuery: ReadonlyMap<Query, Answers>;
 
   constructor(
-    readonly layout: Layout,
+    readonly space: Space,
     readonly count: number,
     parts: QueryParts,
     rows: EvaluationRows,
@@ -228,7 +221,6 @@ export class EvaluatedParts implements Measurable {
   ) {
     const { kind } = parts.dense as DenseVectors;
     this.storage = kind;
-    this.#space = layout.space as Space;
     this.answers = askedOf(parts, rows, []).map(({ query, row }) => {
       return { query, row, near: new NearVectors(k, kind), places: new Map(), entries: [] };
     });
@@ -252,7 +244,7 @@ export class EvaluatedParts implements Measurable {
         answers.places.set(line.row, line.place);
       }
     }
-    const most = entriesFor(this.layout, mostWanted(this.#space, this.k));
+    const most = this.space.entriesPerRow * mostWanted(this.space, this.k);
     for (const [i, answers] of this.answers.entries()) {
       answers.row ??= own[i];
       answers.entries = takeable(answers.entries, most);
@@ -286,8 +278,8 @@ export class EvaluatedParts implements Measurable {
 
   /** What `CosineSearch` finds; it ranks all of its candidates. */
   #best({ entries }: Answers, { k, setting, isUnranked }: EvaluationSearch): Best {
-    const { count, bytesPerEntry } = this.#space;
-    const most = entriesFor(this.layout, Math.max(k, setting.want));
+    const { count, bytesPerEntry } = this.space;
+    const most = this.space.entriesPerRow * Math.max(k, setting.want);
     let lines: Line[] = [];
     const byRow = new Map<number, Line>();
     for (let probes = setting.probes ?? count; ; probes *= 2) {

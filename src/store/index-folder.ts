@@ -353,8 +353,7 @@ export async function buildFolder(
   const model = like === undefined ? null : await modelIn(like);
   const own = model === null ? options : optionsOf(model.manifest.index);
   const core = new IndexCore(checkIndexOptions(own));
-  const layout = { space: model?.space ?? null, hasCopies: model?.manifest.index.copies ?? false };
-  core.rows = new MemoryIndex(core.rows.options, layout, firstRow);
+  core.rows = new MemoryIndex(core.rows.options, model?.space ?? null, firstRow);
   if (optimize !== undefined) checkOptimize(core, optimize);
   const base = await prepareNew(folder, replace);
   return FolderChange.fresh(folder, base, core, { memory, call }, async (change) => {
@@ -365,7 +364,7 @@ export async function buildFolder(
     const isInMemory = change.segments.length === 0;
     if (optimize !== undefined && change.added > 0 && isInMemory) {
       report = await optimizeInMemory(core, checkWanted(core, optimize), new LongWork(call));
-      await change.writeSpace(core.rows.layout.space);
+      await change.writeSpace(core.rows.space);
     }
     await change.flush();
     if (optimize !== undefined && change.added > 0 && report === null) {

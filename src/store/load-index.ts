@@ -47,8 +47,8 @@ export function loadIndex(place: Place, manifest: Manifest, call: LongCall): Pro
       done += stored.count;
       call.onProgress?.(Math.min(done, manifest.rows), manifest.rows);
     }
-    const layout = { space: content.space, hasCopies: manifest.index.copies };
-    core.rows = MemoryIndex.of(core.rows.options, layout, segments, manifest.index.nextRow);
+    const { nextRow } = manifest.index;
+    core.rows = MemoryIndex.of(core.rows.options, content.space, segments, nextRow);
     if (index.count !== manifest.rows) {
       asFormatError(path, () => {
         throw new Error(`${index.count} rows were found, it says ${manifest.rows}`);

@@ -290,7 +290,7 @@ export function headerOf(core: IndexCore): IndexHeader {
     zeros: dense?.kind === 'int8' ? [dense.zeros.count, dense.zeros.squares] : null,
     ids: ids.kind,
     nextRow: rows.nextRow,
-    copies: rows.layout.hasCopies,
+    copies: rows.space?.parts.hasCopies ?? false,
   };
 }
 

@@ -17,6 +17,7 @@ import {
   type RecallReport,
 } from '../index/index-options';
 import { MemoryIndex } from '../index/memory-index';
+import type { Space } from '../index/space';
 import { Zeros } from '../index/vectors/rounding';
 import { FolderChange, type NextSegment } from './change';
 import { openRowless } from './content';
@@ -68,9 +69,9 @@ export async function mergeFolders(
   const withIds = manifests.find(({ index }) => index.ids !== null) ?? first;
   core.ids = new IdRules(withIds.index.ids);
   const nextRow = manifests[manifests.length - 1].index.nextRow;
-  const layout = { space: null, hasCopies: first.index.copies };
-  core.rows = new MemoryIndex(core.rows.options, layout, nextRow);
+  core.rows = new MemoryIndex(core.rows.options, null, nextRow);
   return FolderChange.fresh(folder, base, core, { memory: 0, call }, async (change) => {
+    change.ofFolders = { copies: first.index.copies };
     const taken: NextSegment[] = [];
     const take = async (file: FolderFile, part: string) =>
       manifestsOnly ? file : change.writer.take(file, part);
@@ -123,8 +124,7 @@ async function answersOf(
   const [first] = manifests;
   const { space } = await openRowless(place, first);
   const count = manifests.reduce((sum, manifest) => sum + manifest.rows, 0);
-  const layout = { space, hasCopies: first.index.copies };
-  const index = new EvaluatedParts(layout, count, core, rows, k);
+  const index = new EvaluatedParts(space as Space, count, core, rows, k);
   for (const path of parts.map((part) => join(part, file))) index.add(await readFile(path), path);
   return index;
 }

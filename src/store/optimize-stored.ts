@@ -8,11 +8,12 @@ import { checkOptions, wrongType, wrongValue } from '../base/check';
 import { LongWork } from '../base/long-work';
 import type { IndexCore } from '../index/index-core';
 import { OPTIMIZE_OPTIONS, type OptimizeOptions, type RecallReport } from '../index/index-options';
-import { type Layout, MemoryIndex } from '../index/memory-index';
+import { MemoryIndex } from '../index/memory-index';
 import { checkWanted, optimized, type Wanted } from '../index/optimize';
 import type { Query } from '../index/query';
 import { Evaluable, type EvaluationSearch, type Partitions, type RowPlace } from '../index/recall';
 import { type Best, CosineSearch } from '../index/search';
+import type { Space } from '../index/space';
 import { type Chunk, type Chunks, chunksOf, type EvaluationQuery } from '../index/truth';
 import type { DenseVectors } from '../index/vectors/dense-vectors';
 import { NO_ROW } from '../kernels/hits';
@@ -54,8 +55,8 @@ export function optimizeStored(change: FolderChange, wanted: Wanted): Promise<Re
   const near = new FolderPlace(change.folder);
   return withPlace(near, async (place) => {
     const content = await change.opened(place);
-    const before = new StoredEvaluable(content, change.memory / 4, async (layout, own) => {
-      await placeAll(change, content, layout, own);
+    const before = new StoredEvaluable(content, change.memory / 4, async (space, own) => {
+      await placeAll(change, content, space, own);
       const placed = await change.opened(place);
       return new StoredEvaluable(placed, change.memory / 2, neverAgain);
     });
@@ -70,12 +71,11 @@ export const neverAgain = () => Promise.reject(new Error('rows are placed once')
 async function placeAll(
   change: FolderChange,
   content: Content,
-  to: Layout,
+  space: Space | null,
   work: LongWork,
 ): Promise<void> {
   const { core, memory } = change;
-  const { space } = to;
-  core.rows = new MemoryIndex(core.rows.options, to, core.rows.nextRow);
+  core.rows = new MemoryIndex(core.rows.options, space, core.rows.nextRow);
   await change.writeSpace(space);
   const layout = layoutOf(change.header, space, 'Utf8');
   const mostRows = Math.max(1, Math.floor((LOAD_SHARE * memory) / memoryOfRow(layout)));
@@ -85,8 +85,8 @@ async function placeAll(
     const pieces: SegmentFiles[] = [];
     for (const part of segments.flatMap((segment) => cut(segment, mostRows))) {
       const held = await loadSegment(content, part, noVectorsOf(content), work.call.signal);
-      const own = MemoryIndex.of(core.rows.options, layoutIn(content), [held], part.endRow);
-      const index = await own.placed(to, work);
+      const own = MemoryIndex.of(core.rows.options, content.space, [held], part.endRow);
+      const index = await own.placed(space, work);
       for (const made of index.sealed()) {
         pieces.push(await writeSegment(change.writer, change.header, made, space, part));
       }
@@ -97,11 +97,6 @@ async function placeAll(
     placed.push({ files: await change.mergeColumns(files, segments, content), live });
   }
   change.replaceSegments(placed);
-}
-
-/** The layout that rows have in files. */
-function layoutIn({ space, manifest }: Content): Layout {
-  return { space, hasCopies: manifest.index.copies };
 }
 
 /** A segment in parts of some blocks each, with about so many rows. */
@@ -140,7 +135,7 @@ async function asOneSegment(
 const READ_BYTES = 2 ** 24;
 
 /** Writes all rows in the partitions of a space, and opens what was written. */
-type Placing = (layout: Layout, work: LongWork) => Promise<StoredEvaluable>;
+type Placing = (space: Space | null, work: LongWork) => Promise<StoredEvaluable>;
 
 /** An index that holds dense vectors, which all rows that are not null have. */
 export class StoredEvaluable extends Evaluable<StoredEvaluable> {
@@ -154,7 +149,7 @@ export class StoredEvaluable extends Evaluable<StoredEvaluable> {
 
   /** `memory` is what searches may hold, besides what the content takes. */
   constructor(content: Content, memory: number, place: Placing) {
-    super(content.parts, { space: content.space, hasCopies: content.manifest.index.copies });
+    super(content.parts, content.space);
     this.#content = content;
     this.#place = place;
     this.stored = new StoredRows(content, memory);
@@ -172,8 +167,8 @@ export class StoredEvaluable extends Evaluable<StoredEvaluable> {
     return this.#content.manifest.rows;
   }
 
-  placed(layout: Layout, work: LongWork): Promise<StoredEvaluable> {
-    return this.#place(layout, work);
+  placed(space: Space | null, work: LongWork): Promise<StoredEvaluable> {
+    return this.#place(space, work);
   }
 
   protected async placeOf(row: number, { call }: LongWork): Promise<RowPlace> {
@@ -192,7 +187,7 @@ export class StoredEvaluable extends Evaluable<StoredEvaluable> {
     const first = segments[0]?.firstRow ?? 0;
     const count = (segments.at(-1)?.endRow ?? 0) - first;
     const own = new Uint16Array(count);
-    const seconds = this.layout.hasCopies ? new Uint16Array(count) : null;
+    const seconds = this.space?.parts.hasCopies ? new Uint16Array(count) : null;
     await this.stored.eachBlock(({ rows: { partition, rows, links } }) => {
       for (let i = 0; i < rows.length; i++) {
         own[rows[i] - first] = partition;

@@ -216,7 +216,7 @@ async function columnsOf({ rows }: Segment, carried: CarriedColumns | null) {
 
 /** Takes the file of the space from the generation before, if it is the same; else writes it. */
 async function takeSpace(change: FolderChange, origin: Manifest | null): Promise<void> {
-  const { space } = change.core.rows.layout;
+  const { space } = change.core.rows;
   const known = origin?.files.space;
   if (space && known && savedSpaces.get(space) === known.checksum) change.spaceFile = known;
   else await change.writeSpace(space);

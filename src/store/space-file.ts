@@ -46,7 +46,7 @@ export function spaceToArrow(space: Space): { bytes: Uint8Array; rows: number } 
 export function spaceFromArrow(
   bytes: Uint8Array,
   file: string,
-  { bits, dimensions }: { bits: number; dimensions: number },
+  { bits, dimensions, hasCopies }: { bits: number; dimensions: number; hasCopies: boolean },
 ): Space {
   const table = openTable(bytes, file, { kind: 'space' });
   return asArrow(file, () => {
@@ -67,6 +67,7 @@ export function spaceFromArrow(
     };
     return new Space({
       kind,
+      hasCopies,
       dimensions: wanted,
       seed: BigInt(String(seed)),
       nearness: checkNumber('nearness', nearness, 0, 1),

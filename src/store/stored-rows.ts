@@ -55,7 +55,6 @@ interface Known {
 export class StoredRows implements Searched, SearchedPart {
   readonly bits: number;
   readonly space: Searched['space'];
-  readonly hasCopies: boolean;
   readonly parts: readonly SearchedPart[] = [this];
   readonly blockCount: number;
   readonly vectorsAhead: { readonly least: number; readonly most: number };
@@ -80,11 +79,10 @@ export class StoredRows implements Searched, SearchedPart {
 
   /** `room` is the memory limit in bytes, without what the content takes. */
   constructor(content: Content, room: number) {
-    const { parts, space, segments, place, manifest } = content;
+    const { parts, space, segments, place } = content;
     this.#content = content;
     this.bits = parts.bits;
     this.space = space;
-    this.hasCopies = manifest.index.copies;
     this.reader = new Reader(content);
     const groups = blockGroups(segments, SCAN_BYTES).map((group) =>
       group.filter(({ segment, block }) => segment.blocks.partitions[block] !== NO_PARTITION),
@@ -168,7 +166,7 @@ export class StoredRows implements Searched, SearchedPart {
       const place = rows.rows.indexOf(row);
       if (place >= 0) return rows.ids?.at(place) ?? row;
     }
-    for (const p of this.hasCopies ? this.#pinned : []) {
+    for (const p of this.space?.parts.hasCopies ? this.#pinned : []) {
       const id = this.partitions.idIn(p, row);
       if (id !== undefined) return id;
     }

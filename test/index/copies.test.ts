@@ -45,8 +45,8 @@ describe('rows in second partitions', async () => {
   const index = await made();
 
   it('are two entries of each row, in different partitions', () => {
-    const { parts, layout } = coreOf(index).rows;
-    expect(layout.hasCopies).toBe(true);
+    const { parts, space } = coreOf(index).rows;
+    expect(space?.parts.hasCopies).toBe(true);
     let count = 0;
     for (const part of parts) {
       const entries = new Set<number>();

@@ -77,7 +77,7 @@ describe.each([64, 256, 2048])('a search by distance of %i bits', (bits) => {
     const sample = new TrainingSample({ space: untrained, most: 3000, rows: 6000, seed: 0 });
     await eachRun(plain.chunks(), true, (rows) => sample.offer(rows, null), work);
     const space = await trainSpace(untrained, await sample.points(work), 8, work);
-    const index = await plain.placed({ space, hasCopies: false }, work);
+    const index = await plain.placed(space, work);
     append(index, 6000, count);
     for (let row = 0; row < count; row += 7) index.remove(row);
     const live = Array.from({ length: count }, (_, row) => row).filter(

@@ -143,7 +143,7 @@ describe('what optimize reports', () => {
       const report = await one.optimize({ partitions: 64, queries: 200, recall: 0.9 });
       expect(report.heldOutShare).toBe(1 / 32);
     }
-    const [one, two] = [index, second].map((own) => coreOf(own).rows.layout.space?.parts);
+    const [one, two] = [index, second].map((own) => coreOf(own).rows.space?.parts);
     expect(one).toBeDefined();
     expect(one).toEqual(two);
   });

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { Layout } from '../../src/index/memory-index';
 import { coreOf, SimHashIndex } from '../../src/index/simhash-index';
+import type { Space } from '../../src/index/space';
 import { indexFromArrow, indexToArrow } from '../../src/store/arrow-index';
 import { Draws } from '../reference/random';
 import { quickIf } from '../reference/tags';
@@ -23,16 +23,16 @@ describe.each([
 ] as const)('vectors %s, copies %s', (storage, copies) => {
   const options = { bits: 64, dimensions: DIMENSIONS, vectors: storage, zero: 'null' } as const;
   const spread: SimHashIndex[] = [];
-  let layout: Layout;
+  let space: Space | null;
 
   beforeAll(async () => {
     const whole = new SimHashIndex(options);
     await whole.addAll(vectors, ids);
     const isAsked = storage === 'none' ? {} : { copies };
     await whole.optimize({ partitions: 40, queries: 60, k: 5, recall: 0.7, ...isAsked });
-    ({ layout } = coreOf(whole).rows);
+    ({ space } = coreOf(whole).rows);
     const added = async (tailRows: number, batch: number) => {
-      const index = spreadIndex(options, tailRows, layout);
+      const index = spreadIndex(options, tailRows, space);
       for (let first = 0; first < COUNT; first += batch) {
         await index.addAll(vectors.slice(first, first + batch), ids.slice(first, first + batch));
       }
@@ -51,7 +51,7 @@ describe.each([
         for (let row = removed; row < COUNT; row += 9) index.remove(ids[row]);
       for (const query of queries) {
         for (const asked of [{}, { k: 3, probes: 3 }, { k: 200, oversample: 1, probes: 20 }]) {
-          const method = layout.space === null ? {} : { method: 'partitions' as const };
+          const method = space === null ? {} : { method: 'partitions' as const };
           const [first, ...others] = all.map((index) =>
             index.search(query, { ...asked, ...method }),
           );

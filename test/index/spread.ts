@@ -1,8 +1,9 @@
 /** Indexes for tests: with small segments, and rows of every kind that an index holds. */
 
 import type { SimHashIndexOptions } from '../../src/index/index-options';
-import { type Layout, MemoryIndex } from '../../src/index/memory-index';
+import { MemoryIndex } from '../../src/index/memory-index';
 import { coreOf, SimHashIndex } from '../../src/index/simhash-index';
+import type { Space } from '../../src/index/space';
 import type { Draws } from '../reference/random';
 import type { ModelQuery, ModelVector, Sparse } from './model';
 
@@ -10,12 +11,12 @@ import type { ModelQuery, ModelVector, Sparse } from './model';
 export function spreadIndex(
   options: SimHashIndexOptions,
   tailRows: number,
-  layout: Layout = { space: null, hasCopies: false },
+  space: Space | null = null,
   maxSegmentRows = tailRows,
 ): SimHashIndex {
   const index = new SimHashIndex(options);
   const core = coreOf(index);
-  core.rows = new MemoryIndex({ ...core.rows.options, tailRows, maxSegmentRows }, layout);
+  core.rows = new MemoryIndex({ ...core.rows.options, tailRows, maxSegmentRows }, space);
   return index;
 }
 

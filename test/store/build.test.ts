@@ -50,7 +50,7 @@ describe('a build', () => {
     await index.optimize(OPTIMIZE);
     const read = await openIndex(folder);
     const [own, other] = [read, index as unknown as SimHashIndex].map((one) => {
-      return coreOf(one).rows.layout.space;
+      return coreOf(one).rows.space;
     });
     const [here, there] = [own, other].map((one) => spaceToArrow(one as Space).bytes);
     expect(here).toEqual(there);
@@ -134,7 +134,7 @@ describe('a build', () => {
     const folder = join(root, 'segments.hs');
     const core = new IndexCore(checkIndexOptions(OPTIONS));
     const options = { ...core.rows.options, maxSegmentRows: 100 };
-    core.rows = new MemoryIndex(options, core.rows.layout, 0);
+    core.rows = new MemoryIndex(options, core.rows.space, 0);
     const how = { memory: 2 ** 26, call: {} };
     await FolderChange.fresh(folder, await prepareNew(folder, false), core, how, async (change) => {
       for (const [first, end] of [

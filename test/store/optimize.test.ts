@@ -171,7 +171,7 @@ describe.each(KINDS)('a folder of $name vectors', (kind) => {
     await folder.optimize({ ...OPTIMIZE, memory: '300KB' });
     const index = await inMemory(kind);
     await index.optimize(OPTIMIZE);
-    const [own, other] = [await folder.index(), index].map((one) => coreOf(one).rows.layout.space);
+    const [own, other] = [await folder.index(), index].map((one) => coreOf(one).rows.space);
     expect(own?.count).toBe(32);
     const [here, there] = [own, other].map((one) => spaceToArrow(one as Space).bytes);
     expect(here).toEqual(there);
