@@ -12,7 +12,14 @@
 import { checkAttached, checkOptions, wrongType, wrongValue } from '../base/check';
 import { LONG_CALL, type LongCall, LongWork } from '../base/long-work';
 import { alea, drawnNumbers } from '../base/random';
-import { checkLeast, JACCARD, type Measure, measureOf, NEAR_JACCARD } from '../codes/measure';
+import {
+  checkLeast,
+  JACCARD,
+  type Measure,
+  measureOf,
+  NEAR_COSINE,
+  NEAR_JACCARD,
+} from '../codes/measure';
 import { firstAlike } from '../near/groups';
 import { eachPairs, type PairBatch } from '../near/pairs';
 import {
@@ -88,8 +95,6 @@ interface ScoredPair {
   readonly isSame: boolean;
 }
 
-/** The lowest cosine of the table by default: what `dedup` takes as near, 40 of 256 bits. */
-const LOWEST_COSINE = 0.88;
 /** Steps of the table: the smallest that gives at most MAX_LINES lines, which fit a bit mask. */
 const STEPS = [0.01, 0.02, 0.05, 0.1];
 const MAX_LINES = 21;
@@ -220,7 +225,7 @@ async function distinctRows(rows: Rows, work: LongWork) {
 /** The lowest threshold where none is given. */
 function usualLeast(projection: string | undefined): { measure: Measure; least: number } {
   const measure = measureOf(projection);
-  return { measure, least: measure === JACCARD ? NEAR_JACCARD : LOWEST_COSINE };
+  return { measure, least: measure === JACCARD ? NEAR_JACCARD : NEAR_COSINE };
 }
 
 /** The lowest threshold, and above it the multiples of a step, up to 1. */

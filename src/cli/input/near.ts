@@ -11,6 +11,7 @@ import {
   catchShare,
   JACCARD,
   type Measure,
+  NEAR_COSINE,
   NEAR_JACCARD,
   widestAt,
 } from '../../codes/measure';
@@ -25,8 +26,6 @@ import { counted, percent, similarityWords } from '../output/figures';
 import type { Collection, TakenColumn } from './collection';
 import type { InputRows } from './input-rows';
 
-/** Texts are nearly the same within this share of the bits: 40 of 256, a cosine of .88. */
-export const NEAR_TEXT_SHARE = 5 / 32;
 /** Share of the pairs at the least similarity that a distance must catch: alone, or of keys. */
 const CAUGHT = 0.99;
 const CAUGHT_WITH_KEYS = 0.9999;
@@ -57,8 +56,8 @@ function leastOf(call: Call, measure: Measure): number | undefined {
     const [wanted, is] = [isOfSets ? COSINE : JACCARD, measure].map(similarityWords);
     call.misuse(`--${other} needs codes made for ${wanted}: these are for ${is}`);
   }
-  const isSaid = !isOfSets || call.has('max-distance') || call.has(own);
-  return isSaid ? call.number(own) : NEAR_JACCARD;
+  const isSaid = call.has('max-distance') || call.has(own);
+  return isSaid ? call.number(own) : isOfSets ? NEAR_JACCARD : NEAR_COSINE;
 }
 
 /** The bands by whose keys candidates are found among texts that are sets; null where not. */
@@ -74,7 +73,7 @@ export function estimatedNearness(
 ): SaidNearness {
   const given = maxDistanceOf(call, bits);
   const least = leastOf(call, measure);
-  if (least === undefined) return { maxDistance: given ?? usualDistance(call, bits) };
+  if (least === undefined) return { maxDistance: given };
   const maxDistance = Math.min(widestAt(measure, least, bits), given ?? bits);
   call.say(
     `${similarityWords(measure)} ${least} or more is taken as within ${maxDistance} of ${bits} ` +
@@ -96,11 +95,12 @@ export async function nearnessOf(call: Call, rows: Collection): Promise<SaidNear
   if (vectors !== null) return { ...near, maxDistance: given };
   const found = await candidates(call, rows, { measure, least, maxDistance: given });
   const held = await vectorsOf(call, rows, found.isCandidate);
-  if (isOfSets && !call.has('min-jaccard')) {
-    call.say(
-      `near are texts whose tokens (pairs of words) have a Jaccard similarity of ${least} or ` +
-        'more: up to some 10 % of their words may differ; --min-jaccard chooses another',
-    );
+  if (!LEAST.some((name) => call.has(name))) {
+    const what = isOfSets
+      ? `whose tokens (pairs of words) have a Jaccard similarity of ${least} or more: up to some ` +
+        '10 % of their words may differ; --min-jaccard'
+      : `at a cosine of ${least} or more; --min-cosine`;
+    call.say(`near are texts ${what} chooses another`);
   }
   call.say(
     `rows ${found.way} are compared exactly: they hold ${percent(found.caught)} of the pairs at ` +
@@ -114,17 +114,6 @@ function maxDistanceOf(call: Call, bits: number): number | undefined {
   const given = call.number('max-distance');
   if (given === undefined || given <= bits) return given;
   call.misuse(`--max-distance expected at most the ${bits} bits of a code, got ${given}`);
-}
-
-function usualDistance(call: Call, bits: number): number {
-  const usual = Math.round(NEAR_TEXT_SHARE * bits);
-  const cosine = COSINE.estimateOf(usual, bits).toFixed(2);
-  call.say(
-    `near is within ${usual} of ${bits} bits (cosine about ${cosine}): ` +
-      'texts with 2 % of their words changed are nearly always within it, with 5 % mostly; ' +
-      '--max-distance chooses another',
-  );
-  return usual;
 }
 
 interface Found {

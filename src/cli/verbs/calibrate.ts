@@ -10,14 +10,14 @@
 
 import { LongWork } from '../../base/long-work';
 import { Reservoir } from '../../base/random';
-import { COSINE, JACCARD, NEAR_JACCARD } from '../../codes/measure';
+import { COSINE, JACCARD, NEAR_COSINE, NEAR_JACCARD } from '../../codes/measure';
 import { calibrateRows, OTHER, PARTS, scoreCopies } from '../../measure/calibrate';
 import { rowsOf, withVectors } from '../../near/rows';
 import type { Calibration, KnownPairs, RowBatch, RowReader, TextHasher } from '../../node';
 import { type Call, OF_ROWS } from '../call';
 import { type Collection, readCollection } from '../input/collection';
 import type { InputRows } from '../input/input-rows';
-import { bandsOf, NEAR_TEXT_SHARE, nearnessOf } from '../input/near';
+import { bandsOf, nearnessOf } from '../input/near';
 import {
   batchesOf,
   nameOfInput,
@@ -114,10 +114,9 @@ function checkSource(call: Call, input: InputRows | null, pairs: string | null):
 }
 
 /** The lowest threshold that is recommended: what `dedup` takes as near where no option says it. */
-function leastRecommendedOf({ kind }: SourceColumns, { measure, bits }: Collection): number {
+function leastRecommendedOf({ kind }: SourceColumns, { measure }: Collection): number {
   if (measure === JACCARD) return NEAR_JACCARD;
-  const usual = Math.round(NEAR_TEXT_SHARE * bits);
-  return kind === 'text' ? COSINE.estimateOf(usual, bits) : COSINE.least;
+  return kind === 'text' ? NEAR_COSINE : COSINE.least;
 }
 
 /** Offers the texts that may be long enough for one edit; a word has one character at least. */
