@@ -49,14 +49,20 @@ export class MemoryIndex {
   readonly options: MemoryOptions;
   readonly space: Space | null;
   /** Replaced and never changed, since a search may hold it. */
-  #segments: readonly Segment[] = [];
+  #segments: readonly Segment[];
   #tail: Tail;
 
-  /** An empty index, whose first row will be number `firstRow`. */
-  constructor(options: MemoryOptions, space: Space | null = null, firstRow = 0) {
+  /** Segments in the order of their rows; the next row will be number `nextRow`. */
+  constructor(
+    options: MemoryOptions,
+    space: Space | null = null,
+    nextRow = 0,
+    segments: readonly Segment[] = [],
+  ) {
     this.options = options;
     this.space = space;
-    this.#tail = this.#newTail(firstRow);
+    this.#segments = segments;
+    this.#tail = this.#newTail(nextRow);
   }
 
   #newTail(firstRow: number): Tail {
@@ -252,18 +258,6 @@ export class MemoryIndex {
     }
     copy.#segments = groups.map((group) => copy.#merged(group));
     return copy;
-  }
-
-  /** Segments that were read from files, in the order of their rows. */
-  static of(
-    options: MemoryOptions,
-    space: Space | null,
-    segments: readonly Segment[],
-    nextRow: number,
-  ): MemoryIndex {
-    const index = new MemoryIndex(options, space, nextRow);
-    index.#segments = [...segments];
-    return index;
   }
 
   /** Makes segments of all rows, of which none is removed: what files have. */

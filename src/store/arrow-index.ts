@@ -135,7 +135,7 @@ function readRows(
   rows.number(numbers, nextRow);
   tail.assign();
   const rest = { bytesPerCode, vectors: newVectors?.() ?? null, space };
-  return MemoryIndex.of(options, space, total === 0 ? [] : [merged([tail], rest)], nextRow);
+  return new MemoryIndex(options, space, nextRow, total === 0 ? [] : [merged([tail], rest)]);
 }
 
 function checkColumns(kind: VectorStorage, { vectors, scales, sparse }: IndexRows): void {

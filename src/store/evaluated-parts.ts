@@ -25,7 +25,7 @@ import type { Vector } from '../vectors/vectors';
 import type { Content } from './content';
 import { withContent } from './folder-place';
 import { neededManifest } from './generations';
-import { neverAgain, StoredEvaluable } from './optimize-stored';
+import { StoredEvaluable } from './optimize-stored';
 import { TOGETHER } from './stored-index';
 
 /** Evaluation queries, in the same order for all parts, and the ids of the rows that they are. */
@@ -69,7 +69,7 @@ export async function evaluatedPart(
   const manifest = await neededManifest(folder);
   const work = new LongWork(call);
   const evaluated = async (content: Content) => {
-    const index = new StoredEvaluable(content, memory / 2, neverAgain);
+    const index = new StoredEvaluable(content, memory / 2);
     const found = await index.stored.find(rows.ids, call.signal);
     const numbers = found.map((one) => one?.row ?? null);
     const asked = askedOf(content.parts, rows, numbers);

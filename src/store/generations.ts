@@ -153,7 +153,7 @@ export class GenerationWriter implements FileWriter {
   /** Those given before the commit are deleted by `abandon`. */
   readonly #names: FileNames;
   /** Files that are open, to be closed by `abandon`. */
-  readonly #open = new Set<Pick<GenerationFile, 'abandon'>>();
+  readonly #open = new Set<GenerationFile>();
   /** The finished files of this generation. */
   readonly added: FolderFile[] = [];
 
@@ -190,18 +190,15 @@ export class GenerationWriter implements FileWriter {
   /** Begins a file of this generation that is written in pieces. */
   async create(kind: FileKind): Promise<OpenFile> {
     const name = this.#names.next(kind);
-    const file = await GenerationFile.create(join(this.#folder, name));
+    const handle = await open(join(this.#folder, name), 'wx'); // no file of this name exists
+    const file = new GenerationFile(handle, (rows, bytes, checksum) => {
+      const made = { name, kind, rows, bytes, checksum };
+      this.#open.delete(file);
+      this.added.push(made);
+      return made;
+    });
     this.#open.add(file);
-    return {
-      write: (chunks) => file.write(chunks),
-      end: async (rows) => {
-        const checksum = await file.end();
-        this.#open.delete(file);
-        const made = { name, kind, rows, bytes: file.bytes, checksum };
-        this.added.push(made);
-        return made;
-      },
-    };
+    return file;
   }
 
   /**
@@ -307,32 +304,33 @@ const LEAST_PIECE_BYTES = 2 ** 13;
  * Writes a file that must not exist yet, in pieces of 1 MiB, each hashed first, so that memory
  * holds one piece and the checksum needs no second reading; `end` returns it.
  */
-class GenerationFile {
+class GenerationFile implements OpenFile {
   /** Bytes given so far: the size of the file at its end. */
-  bytes = 0;
+  #bytes = 0;
   readonly #handle: FileHandle;
+  readonly #ended: (rows: number, bytes: number, checksum: string) => FolderFile;
   /** The bytes that wait; most files of a small folder need a few KiB of it. */
   #piece = new Uint8Array(LEAST_PIECE_BYTES);
   readonly #checksum = new FileChecksum();
 
-  private constructor(handle: FileHandle) {
+  /** `ended` is called at the end with the checksum. */
+  constructor(
+    handle: FileHandle,
+    ended: (rows: number, bytes: number, checksum: string) => FolderFile,
+  ) {
     this.#handle = handle;
-  }
-
-  /** Creates the file; throws where one of this name exists. */
-  static async create(path: string): Promise<GenerationFile> {
-    return new GenerationFile(await open(path, 'wx'));
+    this.#ended = ended;
   }
 
   /** Appends bytes. Their memory may change once the promise resolves. */
   async write(chunks: readonly Uint8Array[]): Promise<void> {
     for (const chunk of chunks) {
       for (let from = 0; from < chunk.length; ) {
-        const filled = this.bytes % PIECE_BYTES;
+        const filled = this.#bytes % PIECE_BYTES;
         const some = chunk.subarray(from, from + PIECE_BYTES - filled);
         while (filled + some.length > this.#piece.length) this.#piece = grown(this.#piece);
         this.#piece.set(some, filled);
-        this.bytes += some.length;
+        this.#bytes += some.length;
         from += some.length;
         if (filled + some.length === PIECE_BYTES) await this.#put(this.#piece);
       }
@@ -348,13 +346,13 @@ class GenerationFile {
   }
 
   /** Writes the rest, syncs and closes; returns the checksum, 16 hexadecimal digits. */
-  async end(): Promise<string> {
-    const rest = this.bytes % PIECE_BYTES;
+  async end(rows: number): Promise<FolderFile> {
+    const rest = this.#bytes % PIECE_BYTES;
     // An empty file has the checksum of one empty piece, as in `fileChecksum`.
-    if (rest > 0 || this.bytes === 0) await this.#put(this.#piece.subarray(0, rest));
+    if (rest > 0 || this.#bytes === 0) await this.#put(this.#piece.subarray(0, rest));
     await this.#handle.sync();
     await this.#handle.close();
-    return this.#checksum.text;
+    return this.#ended(rows, this.#bytes, this.#checksum.text);
   }
 
   /** Closes the file without ending it: the caller deletes it. */

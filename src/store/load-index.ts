@@ -48,7 +48,7 @@ export function loadIndex(place: Place, manifest: Manifest, call: LongCall): Pro
       call.onProgress?.(Math.min(done, manifest.rows), manifest.rows);
     }
     const { nextRow } = manifest.index;
-    core.rows = MemoryIndex.of(core.rows.options, content.space, segments, nextRow);
+    core.rows = new MemoryIndex(core.rows.options, content.space, nextRow, segments);
     if (index.count !== manifest.rows) {
       asFormatError(path, () => {
         throw new Error(`${index.count} rows were found, it says ${manifest.rows}`);

@@ -58,14 +58,12 @@ export function optimizeStored(change: FolderChange, wanted: Wanted): Promise<Re
     const before = new StoredEvaluable(content, change.memory / 4, async (space, own) => {
       await placeAll(change, content, space, own);
       const placed = await change.opened(place);
-      return new StoredEvaluable(placed, change.memory / 2, neverAgain);
+      return new StoredEvaluable(placed, change.memory / 2);
     });
     const asked = { ...wanted, given: null };
     return (await optimized(before, change.core.origin, asked, work)).report;
   });
 }
-
-export const neverAgain = () => Promise.reject(new Error('rows are placed once'));
 
 /** Places all rows in a space; neighbours that fit into one segment become one. */
 async function placeAll(
@@ -85,7 +83,7 @@ async function placeAll(
     const pieces: SegmentFiles[] = [];
     for (const part of segments.flatMap((segment) => cut(segment, mostRows))) {
       const held = await loadSegment(content, part, noVectorsOf(content), work.call.signal);
-      const own = MemoryIndex.of(core.rows.options, content.space, [held], part.endRow);
+      const own = new MemoryIndex(core.rows.options, content.space, part.endRow, [held]);
       const index = await own.placed(space, work);
       for (const made of index.sealed()) {
         pieces.push(await writeSegment(change.writer, change.header, made, space, part));
@@ -143,12 +141,12 @@ export class StoredEvaluable extends Evaluable<StoredEvaluable> {
   readonly #content: Content;
   readonly stored: StoredRows;
   readonly #queue: SearchQueue;
-  readonly #place: Placing;
+  readonly #place: Placing | null;
   /** Of each row from `first` on its partition, and its second one. */
   #partitions: { first: number; own: Uint16Array; seconds: Uint16Array | null } | null = null;
 
-  /** `memory` is what searches may hold, besides what the content takes. */
-  constructor(content: Content, memory: number, place: Placing) {
+  /** `memory` is what searches may hold, besides what the content takes; null places no rows. */
+  constructor(content: Content, memory: number, place: Placing | null = null) {
     super(content.parts, content.space);
     this.#content = content;
     this.#place = place;
@@ -168,7 +166,7 @@ export class StoredEvaluable extends Evaluable<StoredEvaluable> {
   }
 
   placed(space: Space | null, work: LongWork): Promise<StoredEvaluable> {
-    return this.#place(space, work);
+    return (this.#place as Placing)(space, work);
   }
 
   protected async placeOf(row: number, { call }: LongWork): Promise<RowPlace> {

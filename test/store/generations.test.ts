@@ -14,15 +14,16 @@ vi.spyOn(GenerationWriter.prototype, 'create').mockImplementation(async function
   kind,
 ) {
   const file = await create.call(this, kind);
+  const whole = file.end.bind(file);
   const end = async (rows: number) => {
-    const made = await file.end(rows);
+    const made = await whole(rows);
     const path = join(folder, made.name);
     const bytes = readFileSync(path);
     bytes[900] ^= 1;
     if (disk.isBad) writeFileSync(path, bytes);
     return made;
   };
-  return { ...file, end };
+  return Object.assign(file, { end });
 });
 
 const root = mkdtempSync(join(tmpdir(), 'halfspace-generations-'));
