@@ -174,23 +174,47 @@ const MAX_BYTE = 127;
 /** Above the magnitude of all values, so that cutting off digits rounds down. */
 const ABOVE = 2 ** 16;
 
-/**
- * Rounds vectors of `width` values in place, and scales them to a length near `length` unless they
- * are all zero. Rounds by a quotient of integers, in a third of the time of `Math.round`.
- */
-export function roundToByteRows(values: Int16Array, width: number, length: number): void {
-  const bytes = new Int8Array(width);
-  for (let row = 0; row < values.length; row += width) {
+/** Vectors as files have them: integers of 8 bits, and what 127, the largest, stands for. */
+interface ByteRows {
+  readonly bytes: Int8Array;
+  readonly peaks: Int16Array;
+}
+
+/** The bytes nearest to vectors of `width` values; of vectors that were rounded to them, these. */
+export function byteRowsOf(values: Int16Array, width: number): ByteRows {
+  const bytes = new Int8Array(values.length);
+  const peaks = new Int16Array(values.length / width);
+  for (let row = 0, first = 0; row < peaks.length; row++, first += width) {
     let peak = 0;
-    for (let i = 0; i < width; i++) peak = Math.max(peak, Math.abs(values[row + i]));
+    for (let i = first; i < first + width; i++) peak = Math.max(peak, Math.abs(values[i]));
     if (peak === 0) continue;
-    for (let i = 0; i < width; i++) bytes[i] = Math.round((values[row + i] * MAX_BYTE) / peak);
-    const twice = 2 * Math.round((MAX_BYTE * length) / lengthOf(bytes));
-    for (let i = 0; i < width; i++) {
+    for (let i = first; i < first + width; i++)
+      bytes[i] = Math.round((values[i] * MAX_BYTE) / peak);
+    peaks[row] = peak;
+  }
+  return { bytes, peaks };
+}
+
+/** Writes the vectors of bytes, by a quotient of integers: a third of the time of `Math.round`. */
+export function fromByteRows({ bytes, peaks }: ByteRows, width: number, out: Int16Array): void {
+  for (let row = 0, i = 0; row < peaks.length; row++) {
+    const twice = 2 * peaks[row];
+    for (const end = i + width; i < end; i++) {
       const sum = (bytes[i] * twice + MAX_BYTE + 2 * MAX_BYTE * ABOVE) | 0;
-      values[row + i] = ((sum / (2 * MAX_BYTE)) | 0) - ABOVE;
+      out[i] = ((sum / (2 * MAX_BYTE)) | 0) - ABOVE;
     }
   }
+}
+
+/** Rounds vectors in place to bytes, and scales them to a length near UNIT unless they are zero. */
+export function roundToByteRows(values: Int16Array, width: number): void {
+  const rows = byteRowsOf(values, width);
+  const { bytes, peaks } = rows;
+  for (let row = 0; row < peaks.length; row++) {
+    const length = lengthOf(bytes.subarray(row * width, (row + 1) * width));
+    if (length > 0) peaks[row] = Math.round((MAX_BYTE * UNIT) / length);
+  }
+  fromByteRows(rows, width, values);
 }
 
 /** Limits of the rows of a step, which has about STEP_PRODUCTS within them. */
@@ -398,8 +422,8 @@ const GROUP_ROUNDS = 4;
 
 /**
  * Trains `count` centroids, at most one a vector, on `sample`: vectors of `width` integers in
- * random order, which are reordered in place. The centroids are rounded so that 8 bits a value
- * store them without loss (`roundToByteRows`).
+ * random order, which are reordered in place. The centroids are rounded so that files store them in
+ * 8 bits a value, without loss.
  */
 export async function trainTree(
   sample: Int16Array,
@@ -448,7 +472,7 @@ export async function trainTree(
     await runJob(means.assignment(rows, nearest, progress, tree).job, work);
     means.move();
   }
-  roundToByteRows(centroids, width, UNIT); // they take half of the bytes in a file
+  for (const rows of [centroids, tree.coarse]) roundToByteRows(rows, width);
   return tree;
 }
 

@@ -1,12 +1,12 @@
 /**
  * A space as a sealed file: the centroids of its partitions, then those of the groups of partitions
- * by which rows find theirs, and in the schema all else. And a file of removed rows.
+ * by which rows find theirs, in bytes, and in the schema all else. And a file of removed rows.
  */
 
 import { checkInteger, checkNumber, checkOneOf, wrongValue } from '../base/check';
 import { Space } from '../index/space';
 import { checkedTree } from '../k-means/centroid-tree';
-import { allocateIntegers } from '../k-means/k-means';
+import { allocateIntegers, byteRowsOf, fromByteRows } from '../k-means/k-means';
 import { integerWidth } from '../kernels/products';
 import { asArrow } from '../table/arrow/batches';
 import {
@@ -17,8 +17,9 @@ import {
 } from '../table/sealed/sealed-table';
 
 const CENTROID = (width: number | null): ColumnSchema => {
-  return { name: 'centroid', type: { vector: 'int16', width } };
+  return { name: 'centroid', type: { vector: 'int8', width } };
 };
+const PEAK: ColumnSchema = { name: 'peak', type: 'int16' };
 
 export function spaceToArrow(space: Space): { bytes: Uint8Array; rows: number } {
   const { kind, dimensions, seed, nearness, tree } = space.parts;
@@ -26,7 +27,7 @@ export function spaceToArrow(space: Space): { bytes: Uint8Array; rows: number } 
   const centroids = new Int16Array(tree.centroids.length + tree.coarse.length);
   centroids.set(tree.centroids);
   centroids.set(tree.coarse, tree.centroids.length);
-  const rows = centroids.length / width;
+  const { bytes: centroid, peaks: peak } = byteRowsOf(centroids, width);
   const header = {
     kind: 'space',
     of: kind,
@@ -36,10 +37,8 @@ export function spaceToArrow(space: Space): { bytes: Uint8Array; rows: number } 
     partitions: space.count,
     starts: Array.from(tree.starts),
   };
-  return {
-    bytes: writeTable([CENTROID(width)], header, [{ count: rows, rows: { centroid: centroids } }]),
-    rows,
-  };
+  const batch = { count: peak.length, rows: { centroid, peak } };
+  return { bytes: writeTable([CENTROID(width), PEAK], header, [batch]), rows: peak.length };
 }
 
 /** Reads the space of an index of so many dimensions and bits; a FormatError names the file. */
@@ -56,13 +55,15 @@ export function spaceFromArrow(
     checkInteger('dimensions', table.header.dimensions, wanted, wanted);
     const width = integerWidth(wanted);
     const count = checkInteger('partitions', partitions, 1, table.count);
-    const values = readNumbers(table, CENTROID(null)) as Int16Array;
+    const values = readNumbers(table, CENTROID(null)) as Int8Array;
+    const peaks = readNumbers(table, PEAK) as Int16Array;
     if (values.length !== table.count * width) {
       throw wrongValue('centroid', `${width} integers`, values.length / table.count);
     }
-    const copy = (from: number, to: number) => {
+    const rowsOf = (from: number, to: number) => {
       const own = allocateIntegers(to - from, width);
-      own.set(values.subarray(from * width, to * width));
+      const bytes = values.subarray(from * width, to * width);
+      fromByteRows({ bytes, peaks: peaks.subarray(from, to) }, width, own);
       return own;
     };
     return new Space({
@@ -72,8 +73,8 @@ export function spaceFromArrow(
       seed: BigInt(String(seed)),
       nearness: checkNumber('nearness', nearness, 0, 1),
       tree: checkedTree({
-        centroids: copy(0, count),
-        coarse: copy(count, table.count),
+        centroids: rowsOf(0, count),
+        coarse: rowsOf(count, table.count),
         width,
         starts,
       }),
