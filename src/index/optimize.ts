@@ -466,12 +466,12 @@ export class MemoryEvaluable extends Evaluable<MemoryEvaluable> {
 
   async partitionsOf(rows: Uint32Array): Promise<Partitions> {
     const own = new Uint32Array(rows.length);
-    const seconds = this.space?.parts.hasCopies ? new Uint32Array(rows.length) : null;
+    const seconds = this.space?.parts.hasCopies ? new Uint32Array(rows.length) : own;
     for (let i = 0; i < rows.length; i++) {
       const found = this.held.find(rows[i]);
       if (found === null) continue;
       own[i] = found.part.partitionOf(found.position);
-      if (seconds !== null) seconds[i] = found.part.secondOf(found.position);
+      if (seconds !== own) seconds[i] = found.part.secondOf(found.position);
     }
     return { own, seconds };
   }

@@ -28,10 +28,10 @@ import type { DenseVectors } from './vectors/dense-vectors';
 import { withDigits } from './vectors/rounding';
 import type { RowVectors, VectorStorage } from './vectors/row-vectors';
 
-/** Partitions of rows; `seconds` is null without copies. */
+/** Partitions of rows; `seconds` are the same without copies. */
 export interface Partitions {
   readonly own: Uint32Array;
-  readonly seconds: Uint32Array | null;
+  readonly seconds: Uint32Array;
 }
 
 /** Where a row is: its vector at a position, or its code. */
@@ -139,9 +139,7 @@ export abstract class Evaluable<Self = unknown> implements Measurable {
   async placesOf({ query }: EvaluationQuery, rows: Uint32Array): Promise<Uint16Array> {
     const visits = this.visitsOf(query);
     const { own, seconds } = await this.partitionsOf(rows);
-    return Uint16Array.from(own, (p, i) =>
-      seconds === null ? visits[p] : Math.min(visits[p], visits[seconds[i]]),
-    );
+    return Uint16Array.from(own, (p, i) => Math.min(visits[p], visits[seconds[i]]));
   }
 
   /** The place of each partition in the order in which a search for the query visits them. */

@@ -5,7 +5,7 @@
  * segments and tail: it concatenates lists of partitions, and never assigns a row again.
  */
 
-import { type Range, runOf } from '../base/arrays';
+import { grown, type Range, runOf } from '../base/arrays';
 import type { LongWork } from '../base/long-work';
 import { NO_ROW, type RowCodes } from '../kernels/hits';
 import { ResidualMemory } from '../kernels/residual-memory';
@@ -45,17 +45,6 @@ export class Entries implements EntryList {
     this.#rows = rows;
     this.memory = memory;
     this.positions = positions;
-  }
-
-  /** Room for the entries of a segment. */
-  static ofSegment(
-    bytesPerEntry: number,
-    count: number,
-    rows: Pick<Rows, 'rowAt'>,
-    hasCopies: boolean,
-  ): Entries {
-    const memory = new ResidualMemory(bytesPerEntry, count);
-    return new Entries(memory, rows, hasCopies ? new Uint32Array(count) : null);
   }
 
   /** What another thread reads. */
@@ -324,10 +313,11 @@ export class Tail extends Placed {
   #take({ partitions, seconds, entries }: PlacedRows): void {
     const first = this.#assigned;
     const end = first + partitions.length;
-    this.#partitions = roomFor(this.#partitions, end);
+    if (end > this.#partitions.length) this.#partitions = grown(this.#partitions, 2 * end);
     this.#partitions.set(partitions, first);
     if (seconds !== null) {
-      this.#seconds = roomFor(this.#seconds ?? new Uint32Array(64), end);
+      const own = this.#seconds ?? new Uint32Array(64);
+      this.#seconds = end > own.length ? grown(own, 2 * end) : own;
       this.#seconds.set(seconds, first);
     }
     if (entries !== null && this.entries !== null) {
@@ -388,13 +378,6 @@ export class Tail extends Placed {
     }
     this.rows.remove(position);
   }
-}
-
-function roomFor(values: Uint32Array, count: number): Uint32Array {
-  if (count <= values.length) return values;
-  const more = new Uint32Array(Math.max(count, 2 * values.length));
-  more.set(values);
-  return more;
 }
 
 /** What `merged` needs besides the parts that it merges. */
@@ -495,7 +478,8 @@ function mergedEntries(
   for (const p of seconds) counts[p]++;
   const firsts = firstEntries(counts);
   const { count, bytesPerEntry } = space;
-  const entries = Entries.ofSegment(bytesPerEntry, firsts[count], rows, hasCopies);
+  const memory = new ResidualMemory(bytesPerEntry, firsts[count]);
+  const entries = new Entries(memory, rows, hasCopies ? new Uint32Array(firsts[count]) : null);
   const take = (at: number, end: number, entry: number, isSecond: boolean) => {
     const from = parts[source[at]];
     const entryOf = (i: number) => from.entryOf(position[at + i], isSecond);

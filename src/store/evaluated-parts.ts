@@ -131,7 +131,7 @@ async function entriesOf(
         const [row, score] = [rows[at], scores[at]];
         const known = firsts.get(row);
         if (known?.score === score) continue;
-        const places = [visits[own[at]], visits[(seconds ?? own)[at]]].sort((a, b) => a - b);
+        const places = [visits[own[at]], visits[seconds[at]]].sort((a, b) => a - b);
         // An entry that was not found before is of a partition that was not visited before.
         const place = places.find((one) => one >= before && one !== known?.place) ?? places[0];
         (known === undefined ? firsts : others).set(row, { row, place, cosine: 0, score });

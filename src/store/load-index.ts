@@ -9,6 +9,7 @@ import { type Copies, Entries, firstEntries, Segment } from '../index/segment';
 import { coreOf, SimHashIndex } from '../index/simhash-index';
 import type { Space } from '../index/space';
 import type { RowVectors } from '../index/vectors/row-vectors';
+import { ResidualMemory } from '../kernels/residual-memory';
 import { copyResiduals, type Residuals } from '../kernels/residuals';
 import { type BlockRows, type BlockTable, COPIES, idAt, NO_PARTITION, ROWS } from './blocks';
 import { type Content, openContent, type StoredSegment } from './content';
@@ -83,7 +84,11 @@ export async function loadSegment(
   const hasCopies = table.of.includes(COPIES);
   const entries =
     bytesPerEntry > 0
-      ? Entries.ofSegment(bytesPerEntry, firsts[partitions], rows, hasCopies)
+      ? new Entries(
+          new ResidualMemory(bytesPerEntry, firsts[partitions]),
+          rows,
+          hasCopies ? new Uint32Array(firsts[partitions]) : null,
+        )
       : null;
   /** By position the entry of the copy, and its partition. */
   const copies = hasCopies

@@ -143,7 +143,7 @@ export class StoredEvaluable extends Evaluable<StoredEvaluable> {
   readonly #queue: SearchQueue;
   readonly #place: Placing | null;
   /** Of each row from `first` on its partition, and its second one. */
-  #partitions: { first: number; own: Uint16Array; seconds: Uint16Array | null } | null = null;
+  #partitions: { first: number; own: Uint16Array; seconds: Uint16Array } | null = null;
 
   /** `memory` is what searches may hold, besides what the content takes; null places no rows. */
   constructor(content: Content, memory: number, place: Placing | null = null) {
@@ -177,7 +177,7 @@ export class StoredEvaluable extends Evaluable<StoredEvaluable> {
     this.#partitions ??= await this.#allPartitions();
     const { first, own, seconds } = this.#partitions;
     const of = (partitions: Uint16Array) => rows.map((row) => partitions[row - first]);
-    return { own: of(own), seconds: seconds && of(seconds) };
+    return { own: of(own), seconds: of(seconds) };
   }
 
   async #allPartitions() {
@@ -185,11 +185,11 @@ export class StoredEvaluable extends Evaluable<StoredEvaluable> {
     const first = segments[0]?.firstRow ?? 0;
     const count = (segments.at(-1)?.endRow ?? 0) - first;
     const own = new Uint16Array(count);
-    const seconds = this.space?.parts.hasCopies ? new Uint16Array(count) : null;
+    const seconds = this.space?.parts.hasCopies ? new Uint16Array(count) : own;
     await this.stored.eachBlock(({ rows: { partition, rows, links } }) => {
       for (let i = 0; i < rows.length; i++) {
         own[rows[i] - first] = partition;
-        if (seconds !== null) seconds[rows[i] - first] = links?.[i] ?? 0;
+        if (links !== null) seconds[rows[i] - first] = links[i];
       }
     });
     return { first, own, seconds };
