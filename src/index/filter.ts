@@ -17,9 +17,10 @@ export type Filter<I extends Id = Id> =
 /** A checked filter, which accepts rows one by one. */
 export interface RowFilter {
   accepts(row: number): boolean;
-  /** True if `accepts` calls a function of the user, which may start another search. */
-  readonly isUserCode: boolean;
-  /** The allowed rows, ascending, each once; null where a function decides. */
+  /**
+   * The allowed rows, ascending, each once; null where a function of the user decides, which may
+   * start another search.
+   */
   readonly rows: readonly number[] | null;
 }
 
@@ -34,7 +35,7 @@ export function checkFilter(
   if (filter === undefined) return null;
   if (typeof filter === 'function') {
     const accepts = (row: number) => ask(filter as (id: Id) => unknown, row);
-    return { accepts, isUserCode: true, rows: null };
+    return { accepts, rows: null };
   }
   const isRows = filter instanceof Set || filter instanceof Uint32Array || Array.isArray(filter);
   if (!isRows) throw wrongType('filter', 'a function, or rows as an array or a Set', filter);
@@ -44,7 +45,7 @@ export function checkFilter(
     allowed.add(checkInteger('a row of filter', row, 0, MAX_ROWS));
   }
   const rows = [...allowed].sort((a, b) => a - b);
-  return { accepts: (row) => allowed.has(row), isUserCode: false, rows };
+  return { accepts: (row) => allowed.has(row), rows };
 }
 
 /**
@@ -81,7 +82,7 @@ export class FilterMemory {
 
   /** True if a function of the user decides, which is given the ids of rows. */
   get isUserCode(): boolean {
-    return this.#filter.isUserCode;
+    return this.#filter.rows === null;
   }
 
   accepts(row: number): boolean {

@@ -78,7 +78,8 @@ export class FolderChange {
   #waitingColumns: RowBatch[] = [];
   /** Of the new rows the hashes of their ids, segment by segment, and how many there are. */
   readonly #newHashes: BigUint64Array[] = [];
-  #added = 0;
+  /** Rows that were added by this change. */
+  added = 0;
   #removedCount = 0;
 
   /**
@@ -146,17 +147,6 @@ export class FolderChange {
     }
   }
 
-  /** Rows that were added by this change. */
-  get added(): number {
-    return this.#added;
-  }
-
-  /** Replaces all segments by others with the same rows, of which none is removed. */
-  replaceSegments(segments: NextSegment[]): void {
-    this.segments = segments;
-    this.removed = new RowSet();
-  }
-
   /** Writes the file of a space; null for none. */
   async writeSpace(space: Space | null): Promise<void> {
     const made = space && spaceToArrow(space);
@@ -202,7 +192,7 @@ export class FolderChange {
     if (addition.isForeign) core.isForeign = true;
     if (ids !== null) this.#newHashes.push(BigUint64Array.from(ids, hashOfId));
     core.append(rowsToAppend(addition, ids), false);
-    this.#added += count;
+    this.added += count;
     if (this.#waitingBytes > ROWS_SHARE * this.memory) await this.flush();
   }
 
@@ -219,7 +209,7 @@ export class FolderChange {
       throw new Error(`the folder carries columns (${names}): give "columns" for the new rows`);
     }
     if (batch.count !== count) throw new Error(`${batch.count} rows of columns for ${count} rows`);
-    const isFirst = this.#added === 0 && this.segments.length === 0;
+    const isFirst = this.added === 0 && this.segments.length === 0;
     if (isFirst && this.columns.length === 0) this.columns = batch.select([]).columns;
     else refuseOthers(batch, this.columns);
     const { content, stored } = this;
@@ -415,7 +405,7 @@ export class FolderChange {
       files.removed = await writer.add('removed', removedToArrow(rows), rows.length);
     }
     const before = content?.parts.report ?? null;
-    const changed = { rowsAdded: this.#added, rowsRemoved: this.#removedCount };
+    const changed = { rowsAdded: this.added, rowsRemoved: this.#removedCount };
     const report =
       changes.report === undefined ? before && afterChanges(before, changed) : changes.report;
     // Read back before the commit: only what opens is published.

@@ -82,14 +82,10 @@ export async function loadSegment(
   const rows = Rows.toFill(from, endRow, count, coded);
   const bytesPerEntry = space?.bytesPerEntry ?? 0;
   const hasCopies = table.of.includes(COPIES);
+  const entryCount = firsts[partitions];
+  const memory = bytesPerEntry > 0 ? new ResidualMemory(bytesPerEntry, entryCount) : null;
   const entries =
-    bytesPerEntry > 0
-      ? new Entries(
-          new ResidualMemory(bytesPerEntry, firsts[partitions]),
-          rows,
-          hasCopies ? new Uint32Array(firsts[partitions]) : null,
-        )
-      : null;
+    memory && new Entries(memory, rows, hasCopies ? new Uint32Array(entryCount) : null);
   /** By position the entry of the copy, and its partition. */
   const copies = hasCopies
     ? { entries: new Uint32Array(coded), seconds: new Uint32Array(coded) }

@@ -85,7 +85,7 @@ export async function mergeFolders(
       }
       call.onProgress?.(i + 1, parts.length);
     }
-    change.replaceSegments(taken);
+    change.segments = taken;
     change.columns = first.columns;
     const { space: own, frequencies } = first.files;
     if (own !== undefined) change.spaceFile = await take(own, parts[0]);

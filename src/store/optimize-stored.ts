@@ -19,7 +19,7 @@ import type { DenseVectors } from '../index/vectors/dense-vectors';
 import { NO_ROW } from '../kernels/hits';
 import { NO_PARTITION, ROWS, someOf } from './blocks';
 import type { FolderChange, NextSegment } from './change';
-import { type Content, noVectorsOf, type StoredSegment } from './content';
+import { type Content, noVectorsOf, RowSet, type StoredSegment } from './content';
 import { FolderPlace, withContent } from './folder-place';
 import { loadSegment } from './load-index';
 import type { SegmentFiles } from './manifest';
@@ -94,7 +94,8 @@ async function placeAll(
     const live = files.files.rows?.rows ?? 0;
     placed.push({ files: await change.mergeColumns(files, segments, content), live });
   }
-  change.replaceSegments(placed);
+  change.segments = placed;
+  change.removed = new RowSet(); // removed rows were left out
 }
 
 /** A segment in parts of some blocks each, with about so many rows. */

@@ -91,9 +91,7 @@ describe.each([64, 256, 2048])('a search by distance of %i bits', (bits) => {
       const maxDistance = search % 4 === 3 ? draws.integer(8) : bits;
       const method = (['auto', 'bands', 'scan'] as const)[search % 3];
       const filter =
-        search % 5 === 4
-          ? new FilterMemory({ accepts: (one) => one % 2 === 0, isUserCode: true, rows: null })
-          : null;
+        search % 5 === 4 ? new FilterMemory({ accepts: (one) => one % 2 === 0, rows: null }) : null;
       const rows = filter === null ? live : live.filter((one) => one % 2 === 0);
       const work = { codesCompared: 0, candidates: 0, probes: 0 };
       const asked = { k, maxDistance, method, filter };
