@@ -26,7 +26,7 @@ import type { FrequencyTable } from '../text/frequency-table';
 import type { TextModel, VectorBatch } from '../vectors/vectors';
 import { FolderChange, type NewBatch } from './change';
 import { StoredColumns } from './columns';
-import { type Content, openRowless, wholeFile, withNewest } from './content';
+import { openRowless, wholeFile, withNewest } from './content';
 import { FolderFacts, readFolder } from './folder-facts';
 import { FolderPlace, withContent } from './folder-place';
 import { neededManifest, prepareNew } from './generations';
@@ -322,12 +322,6 @@ function split(given: BuildOptions) {
   return { options, call, optimize, replace, text, frequencies, like, firstRow };
 }
 
-/** What a build takes from the folder that it is like: none of its rows. */
-async function modelIn(folder: string): Promise<Content> {
-  const manifest = await neededManifest(folder);
-  return openRowless(new FolderPlace(folder), manifest);
-}
-
 /**
  * Builds the index of a folder from batches, each of which is read once; returns the manifest of
  * the new generation. A refused row and any failure leave the folder as it was.
@@ -350,7 +344,11 @@ export async function buildFolder(
   if (typeof folder !== 'string') throw wrongType('folder', 'a path', folder);
   const memory = checkByteCount('memory', given.memory);
   checkInteger('firstRow', firstRow, 0, 2 ** 31 - 1);
-  const model = like === undefined ? null : await modelIn(like);
+  // Of the folder that it is like a build takes no row.
+  const model =
+    like === undefined
+      ? null
+      : await openRowless(new FolderPlace(like), await neededManifest(like));
   const own = model === null ? options : optionsOf(model.manifest.index);
   const core = new IndexCore(checkIndexOptions(own));
   core.rows = new MemoryIndex(core.rows.options, model?.space ?? null, firstRow);

@@ -51,6 +51,12 @@ interface EvaluatedMerge {
   readonly isPart: boolean;
 }
 
+/** A folder and its newest manifest. */
+interface Part {
+  readonly part: string;
+  readonly manifest: Manifest;
+}
+
 export async function mergeFolders(
   folder: string,
   folders: readonly string[],
@@ -59,9 +65,10 @@ export async function mergeFolders(
   const known = { replace: null, manifestsOnly: null, evaluated: null, ...LONG_CALL };
   const { replace = false, manifestsOnly, evaluated, ...call } = checkOptions(options, known);
   if (!Array.isArray(folders) || folders.length === 0) throw wrongType('parts', 'folders', folders);
-  const { parts, manifests } = await inOrder(folders);
-  checkParts(parts, manifests);
-  const [first] = manifests;
+  const parts = await inOrder(folders);
+  checkParts(parts);
+  const manifests = parts.map(({ manifest }) => manifest);
+  const [{ part: firstPart, manifest: first }] = parts;
   const base = await prepareNew(folder, replace);
   const core = new IndexCore(checkIndexOptions(optionsOf(first.index)));
   core.isForeign = manifests.some(({ index }) => index.isForeign);
@@ -75,12 +82,11 @@ export async function mergeFolders(
     const taken: NextSegment[] = [];
     const take = async (file: FolderFile, part: string) =>
       manifestsOnly ? file : change.writer.take(file, part);
-    for (const [i, manifest] of manifests.entries()) {
+    for (const [i, { part, manifest }] of parts.entries()) {
       for (const segment of manifest.segments) {
         call.signal?.throwIfAborted();
         const files: { [kind in FileKind]?: FolderFile } = {};
-        for (const file of Object.values(segment.files))
-          files[file.kind] = await take(file, parts[i]);
+        for (const file of Object.values(segment.files)) files[file.kind] = await take(file, part);
         taken.push({ files: { ...segment, files }, live: files.rows?.rows ?? 0 });
       }
       call.onProgress?.(i + 1, parts.length);
@@ -88,16 +94,15 @@ export async function mergeFolders(
     change.segments = taken;
     change.columns = first.columns;
     const { space: own, frequencies } = first.files;
-    if (own !== undefined) change.spaceFile = await take(own, parts[0]);
-    const files = frequencies && { frequencies: await take(frequencies, parts[0]) };
+    if (own !== undefined) change.spaceFile = await take(own, firstPart);
+    const files = frequencies && { frequencies: await take(frequencies, firstPart) };
     if (!manifestsOnly) await change.checkIds();
-    const at = new FolderPlace(manifestsOnly ? folder : parts[0]);
+    const at = new FolderPlace(manifestsOnly ? folder : firstPart);
     let report = reportOfFirst(first, taken);
     if (evaluated !== undefined && taken.length > 0) {
       const { file, optimize, isPart } = evaluated;
       const wanted = checkWantedInFiles(core, optimize);
-      const found = { parts, manifests, k: wanted.k, place: at };
-      const answers = await answersOf(evaluated, core, found);
+      const answers = await answersOf(evaluated, wanted.k, core, parts, at);
       if (isPart) await writeSynced(join(folder, file), answers.table());
       else report = await reportOfAnswers(answers, wanted, call);
     }
@@ -108,24 +113,15 @@ export async function mergeFolders(
 /** What all parts answer, by the tables in their folders; files of the first are at `place`. */
 async function answersOf(
   { file, rows }: EvaluatedMerge,
+  k: number,
   core: IndexCore,
-  {
-    parts,
-    manifests,
-    k,
-    place,
-  }: {
-    parts: readonly string[];
-    manifests: readonly Manifest[];
-    k: number;
-    place: FolderPlace;
-  },
+  parts: readonly Part[],
+  place: FolderPlace,
 ): Promise<EvaluatedParts> {
-  const [first] = manifests;
-  const { space } = await openRowless(place, first);
-  const count = manifests.reduce((sum, manifest) => sum + manifest.rows, 0);
+  const { space } = await openRowless(place, parts[0].manifest);
+  const count = parts.reduce((sum, { manifest }) => sum + manifest.rows, 0);
   const index = new EvaluatedParts(space as Space, count, core, rows, k);
-  for (const path of parts.map((part) => join(part, file))) index.add(await readFile(path), path);
+  for (const { part } of parts) index.add(await readFile(join(part, file)), join(part, file));
   return index;
 }
 
@@ -140,23 +136,20 @@ function reportOfFirst(first: Manifest, taken: readonly NextSegment[]): RecallRe
  * Folders with their newest manifests, in the order of their rows. Those without rows are left out,
  * unless none has any.
  */
-async function inOrder(given: readonly string[]) {
-  const all: { part: string; manifest: Manifest }[] = [];
+async function inOrder(given: readonly string[]): Promise<Part[]> {
+  const all: Part[] = [];
   for (const part of given) all.push({ part, manifest: await neededManifest(part) });
   const withRows = all.filter(({ manifest }) => manifest.segments.length > 0);
   const found = withRows.length > 0 ? withRows : all.slice(0, 1);
-  const firstRow = ({ manifest }: (typeof found)[0]) => manifest.segments[0]?.firstRow ?? 0;
-  found.sort((a, b) => firstRow(a) - firstRow(b));
-  const parts = found.map(({ part }) => part);
-  const manifests = found.map(({ manifest }) => manifest);
-  return { parts, manifests };
+  const firstRow = ({ manifest }: Part) => manifest.segments[0]?.firstRow ?? 0;
+  return found.sort((a, b) => firstRow(a) - firstRow(b));
 }
 
 /**
  * Throws unless all folders have the same space and options, and the rows of each follow those of
  * the one before.
  */
-function checkParts(parts: readonly string[], manifests: readonly Manifest[]): void {
+function checkParts(parts: readonly Part[]): void {
   const of = ({ index, columns, text, files }: Manifest) => {
     const { nextRow: _, report: __, zeros: ___, isForeign: ____, ids: _____, ...options } = index;
     const space = files.space?.checksum ?? null;
@@ -168,19 +161,20 @@ function checkParts(parts: readonly string[], manifests: readonly Manifest[]): v
     });
   };
   let nextRow = 0;
-  for (const [i, manifest] of manifests.entries()) {
-    if (of(manifest) !== of(manifests[0])) {
-      throw new Error(`${parts[i]} was not built like ${parts[0]}: they cannot be merged`);
+  for (const { part, manifest } of parts) {
+    if (of(manifest) !== of(parts[0].manifest)) {
+      throw new Error(`${part} was not built like ${parts[0].part}: they cannot be merged`);
     }
     if (manifest.files.removed !== undefined) {
-      throw new Error(`${parts[i]} has removed rows: compact it first`);
+      throw new Error(`${part} has removed rows: compact it first`);
     }
     const [first] = manifest.segments;
     if (first !== undefined && first.firstRow < nextRow) {
-      throw wrongValue('parts', `rows from ${nextRow} on in ${parts[i]}`, first.firstRow);
+      throw wrongValue('parts', `rows from ${nextRow} on in ${part}`, first.firstRow);
     }
     nextRow = manifest.index.nextRow;
   }
-  const kinds = new Set(manifests.map(({ index }) => index.ids).filter((kind) => kind !== null));
+  const ids = parts.map(({ manifest }) => manifest.index.ids);
+  const kinds = new Set(ids.filter((kind) => kind !== null));
   if (kinds.size > 1) throw new Error(`the ids are of kinds ${[...kinds].join(' and ')}`);
 }
