@@ -198,16 +198,6 @@ export class IdRules {
   learn(ids: readonly Id[]): void {
     if (this.kind === 'bigint') this.#range = rangeOf(ids as readonly bigint[], this.#range);
   }
-
-  /** Ids of rows as one Arrow column holds them; null where rows are their own ids. */
-  columnOf(ids: readonly Id[]): Ids | null {
-    if (this.kind === null || this.kind === 'row') return null;
-    if (this.kind !== 'bigint') return checkIds(ids, ids.length);
-    const integers = ids as readonly bigint[];
-    return this.#range === 'unsigned'
-      ? BigUint64Array.from(integers)
-      : BigInt64Array.from(integers);
-  }
 }
 
 /** Finds ids that are given twice, or that belong to a row already. */

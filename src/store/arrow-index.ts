@@ -20,7 +20,7 @@ import {
   type IndexRows,
   indexFromArrow as openedFrom,
 } from '../table/sealed/index-rows';
-import { NO_VECTORS } from './blocks';
+import { idColumn, idType, NO_VECTORS } from './blocks';
 import { headerOf, type IndexHeader, optionsOf, queryPartsOf } from './manifest';
 import { spaceFromArrow, spaceToArrow } from './space-file';
 
@@ -50,7 +50,8 @@ export function indexToArrow(index: SimHashIndex): Uint8Array {
     space: space && toBase64(spaceToArrow(space).bytes),
   };
   const hasGaps = live.length > 0 && live[live.length - 1] !== live.length - 1;
-  const ids = core.ids.columnOf(Array.from(live, (row) => core.rows.idOf(row) as Id));
+  const own = Array.from(live, (row) => core.rows.idOf(row) as Id);
+  const ids = core.ids.kind === 'row' ? null : idColumn(own, idType(own));
   const rowsOf = (first: number, end: number) => {
     const rows = live.subarray(first, end);
     const { codes, validity, vectors } = core.copyOf(rows);

@@ -19,6 +19,7 @@ import {
   type SimHashIndex,
   type SimHashIndexOptions,
 } from '../../node';
+import { idColumn, idType } from '../../store/blocks';
 import { isIndexFolder } from '../../store/generations';
 import { BandKeys, type MinBands } from '../../text/text-set';
 import type { Call } from '../call';
@@ -184,7 +185,7 @@ export function idsOfIndex(
   const none = ids.kind === 'string' ? '' : ids.kind === 'bigint' ? 0n : 0;
   const all = Array<Id>(count).fill(none);
   for (const row of rows) all[row] = index.idOf(row) ?? none;
-  return ids.columnOf(all) ?? ascending(count);
+  return (ids.kind === 'row' ? null : idColumn(all, idType(all))) ?? ascending(count);
 }
 
 /** Characters of texts that are held, in all; further ones are read again. */
