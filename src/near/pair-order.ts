@@ -1,12 +1,12 @@
 /**
- * Pairs of rows in the order of (a, b), in bounded memory. A join finds pairs of distinct codes in
- * no order, so that a million equal rows are compared once; those whose first row lies in a window
- * of rows are held, sorted and passed on. The window is all rows at first. If more pairs are found
- * than may be held, it is cut, and the next window, for which the join runs again, begins where it
- * ended.
+ * Pairs of rows in the order of (a, b), in bounded memory. A join compares distinct codes, so that
+ * a million equal rows are compared once, and finds their pairs in no order. Those whose first row
+ * lies in a window of rows are held, sorted and passed on. The window is all rows at first. If more
+ * pairs are found than may be held, it is cut, and the next window, for which the join runs again,
+ * begins where it ended.
  *
- * A distinct code, found by a hash table, is named by its number, from 0 in the order of first
- * rows. Rows of a second collection are numbered behind those of the first.
+ * Distinct codes are found by a hash table and named by numbers, from 0 in the order of first rows.
+ * Rows of a second collection are numbered behind those of the first.
  */
 
 import { byGroup, grown, toStarts } from '../base/arrays';

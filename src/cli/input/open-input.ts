@@ -67,8 +67,8 @@ export async function openInput(
 }
 
 /**
- * How an input is read, by --from and --types. With `isOther` the options describe
- * another input: --from counts where the name of this file does not say its format.
+ * How an input is read, by --from and --types. With `isOther` the options describe another input:
+ * --from counts where the name of this file does not say its format.
  */
 export function readingOptions(call: Call, path: Input, isOther = false): OpenRowsOptions {
   const first = typeof path === 'string' ? path : path[0];
@@ -129,7 +129,7 @@ export function readAhead<T>(source: AsyncIterable<T>): AsyncIterable<T> {
 
 /**
  * The batches of a reader, the next of which is decoded while threads work on one (`readAhead`).
- * Shows progress, by rows or else by bytes, where their number is known; throws the signal's reason
+ * Shows progress, by rows or else by bytes, where their number is known. Throws the signal's reason
  * at Ctrl-C.
  */
 export function batchesOf(call: Call, reader: RowReader): AsyncIterableIterator<RowBatch> {
