@@ -97,8 +97,8 @@ export async function withNewest<T>(
       return await work(base);
     } catch (error) {
       // Files of `base` are deleted once others have saved twice: no damage, but too late.
-      const isMissing = error instanceof FormatError;
-      const now = isMissing ? await newest().catch(() => base) : base;
+      const isUnreadable = error instanceof FormatError;
+      const now = isUnreadable ? await newest().catch(() => base) : base;
       const isLate = error instanceof LostError || now.checksum !== base.checksum;
       if (!isLate || left === 0) throw error;
     }
