@@ -7,10 +7,13 @@ import { Arena, FREE_START, MAX_DATA_BYTES, scratch } from './memory';
 import {
   BLOCK_ROWS,
   bytesOfRow,
+  COARSE_BYTES,
   coarseAt,
   coarseScale,
   coarseUnit,
+  copyResiduals,
   type ResidualRows,
+  type Residuals,
   residualByte,
   SCALE_BYTES,
   scaleAt,
@@ -21,6 +24,11 @@ import { searchKernels } from './search-kernels';
 
 /** Space in which 16 x 16 bytes are turned. */
 const TURN_BYTES = 512;
+/** Where both halves of a block are, and bytes of a scale there. */
+const HALVES = [
+  [sidesAt, COARSE_BYTES],
+  [secondHalfAt, SCALE_BYTES],
+] as const;
 /** Rows that are laid out together, whole blocks: so few that caches hold them. */
 const ROWS_AT_ONCE = 256;
 
@@ -141,6 +149,27 @@ export class ResidualMemory implements ResidualRows {
     );
     this.bytes.set(bytes.subarray(sidesFrom, secondHalvesFrom), sidesAt(this, row));
     this.bytes.set(bytes.subarray(secondHalvesFrom, codesAt), secondHalfAt(this, row));
+  }
+
+  /** Copies all rows of `from` to blocks that have no others, from row `at` on. */
+  setAll(at: number, from: Residuals): void {
+    const { capacity, bytes: given } = from;
+    const rest = capacity % BLOCK_ROWS;
+    const whole = capacity - rest;
+    copyResiduals(from, 0, this, at, whole);
+    if (rest === 0) return;
+    const half = this.bytesPerRow / 2;
+    const to = FREE_START + BLOCK_ROWS * (half + SCALE_BYTES);
+    const memory = scratch(2 * (to - FREE_START));
+    const { spreadRows } = searchKernels(memory);
+    const { bytes } = memory;
+    for (const [halfAt, scaleBytes] of HALVES) {
+      const first = halfAt(from, whole);
+      bytes.set(given.subarray(first, first + rest * (half + scaleBytes)), FREE_START);
+      spreadRows(FREE_START, rest, half, scaleBytes, to);
+      const length = BLOCK_ROWS * (half + scaleBytes);
+      this.bytes.set(bytes.subarray(to, to + length), halfAt(this, at + whole));
+    }
   }
 
   setScale(row: number, scale: number): void {

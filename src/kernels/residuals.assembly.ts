@@ -360,3 +360,17 @@ export function layRows(
     scales += SCALES;
   }
 }
+
+/**
+ * Lays out half a block that has `rows` rows, fewer than 16, of `bytes` bytes each and then their
+ * scales of `scaleBytes`: with 16 rows, whose other scales are 0. Up to 15 bytes behind are read.
+ */
+export function spreadRows(
+  from: usize, rows: usize, bytes: usize, scaleBytes: usize, to: usize,
+): void {
+  for (const end = to + bytes * BLOCK; to < end; to += BLOCK, from += rows) {
+    v128.store(to, v128.load(from));
+  }
+  memory.fill(to, 0, scaleBytes * BLOCK);
+  memory.copy(to, from, scaleBytes * rows);
+}

@@ -51,7 +51,7 @@ export interface ResidualRows extends Residuals {
 
 export const BLOCK_ROWS = 16;
 /** Bytes of a coarse scale, and of a scale. */
-const COARSE_BYTES = 2;
+export const COARSE_BYTES = 2;
 export const SCALE_BYTES = 4;
 
 /** Bytes that a row takes. */

@@ -15,7 +15,7 @@ import type { RowVectors, VectorColumns } from '../index/vectors/row-vectors';
 import { CodeMemory, mostCodes } from '../kernels/code-memory';
 import { NO_ROW } from '../kernels/hits';
 import { ResidualMemory } from '../kernels/residual-memory';
-import { bytesOfRow, copyResiduals } from '../kernels/residuals';
+import { bytesOfRow } from '../kernels/residuals';
 import { type BlockRows, NO_VECTORS, sparsePlaces, vectorCheck } from './blocks';
 import { type Content, noVectorsOf } from './content';
 import type { FolderFile } from './manifest';
@@ -212,7 +212,7 @@ export class PartitionCache {
     const { rows, residuals, codes, checks } = loaded.rows;
     this.#rowOf.set(rows, first);
     if (this.residuals !== null && residuals !== null) {
-      copyResiduals(residuals, 0, this.residuals, first, rows.length);
+      this.residuals.setAll(first, residuals);
       this.#positions.set(positionsIn(loaded), first);
       this.#checks.set(checks as Uint32Array, first);
     } else this.#noteRows(loaded);

@@ -262,6 +262,22 @@ it.each([
   const copy = new ResidualMemory(width, 200);
   copyResiduals(block, 0, copy, first, count);
   expect(copy.bytes).toEqual(each.bytes);
+
+  const apart = new ResidualMemory(width, 200);
+  apart.bytes.fill(7); // of rows that lay there before
+  apart.setAll(64, block);
+  const rowsOf = (memory: ResidualMemory, from: number) =>
+    rows.map((_, row) => ({
+      code: Array.from(
+        { length: width },
+        (_, i) => memory.bytes[residualByte(memory, from + row, i)],
+      ),
+      ...scalesOf(memory, from + row),
+    }));
+  expect(rowsOf(apart, 64)).toEqual(rowsOf(each, first));
+  for (let row = 64 + count; row % 16 > 0; row++) {
+    expect(scalesOf(apart, row)).toEqual({ scale: 0, coarse: 0 });
+  }
 });
 
 describe.each([
