@@ -6,6 +6,7 @@
 
 import { ascending, isValid } from '../base/arrays';
 import { checkInteger, checkOptions, checkText, type Ids, wrongType } from '../base/check';
+import { checkUnusedBits } from '../codes/codes';
 import { type Id, type IdKind, IdRules, IdsOnce } from '../index/ids';
 import type { IndexCore } from '../index/index-core';
 import { MemoryIndex } from '../index/memory-index';
@@ -13,13 +14,18 @@ import { Rows } from '../index/rows';
 import { merged, Tail } from '../index/segment';
 import { coreOf, SimHashIndex } from '../index/simhash-index';
 import type { Space } from '../index/space';
-import type { RowVectors, VectorStorage } from '../index/vectors/row-vectors';
+import type { RowVectors, VectorColumns, VectorStorage } from '../index/vectors/row-vectors';
 import { type ArrowSource, asArrow } from '../table/arrow/batches';
+import { columnsOfIndex, tableOfVectors, vectorsOfTable } from '../table/sealed/index-rows';
 import {
-  indexToArrow as bytesOf,
-  type IndexRows,
-  indexFromArrow as openedFrom,
-} from '../table/sealed/index-rows';
+  BATCH_ROWS,
+  batchRanges,
+  type Rows as CodeRows,
+  openTable,
+  readRows,
+  type TableBatch,
+  writeTable,
+} from '../table/sealed/sealed-table';
 import { idColumn, idType, NO_VECTORS } from './blocks';
 import { headerOf, type IndexHeader, optionsOf, queryPartsOf } from './manifest';
 import { spaceFromArrow, spaceToArrow } from './space-file';
@@ -52,19 +58,22 @@ export function indexToArrow(index: SimHashIndex): Uint8Array {
   const hasGaps = live.length > 0 && live[live.length - 1] !== live.length - 1;
   const own = Array.from(live, (row) => core.rows.idOf(row) as Id);
   const ids = core.ids.kind === 'row' ? null : idColumn(own, idType(own));
-  const rowsOf = (first: number, end: number) => {
+  const batches = batchRanges(live.length, batchRows(header)).map(([first, end]): TableBatch => {
     const rows = live.subarray(first, end);
-    const { codes, validity, vectors } = core.copyOf(rows);
-    return {
-      count: rows.length,
-      rows: hasGaps ? rows : null,
-      ids: ids && (ids.slice(first, end) as Ids),
-      codes,
-      validity,
-      ...(vectors?.gather(ascending(rows.length)) ?? NO_VECTORS),
-    };
-  };
-  return bytesOf(header, live.length, rowsOf);
+    const { codes: bytes, validity, vectors } = core.copyOf(rows);
+    const held = tableOfVectors(vectors?.gather(ascending(rows.length)) ?? NO_VECTORS);
+    const id = ids && (ids.slice(first, end) as Ids);
+    const row = hasGaps ? rows : null;
+    return { count: rows.length, rows: { id, row, code: { bytes, validity }, ...held } };
+  });
+  return writeTable(columnsOfIndex(header), header, batches);
+}
+
+/** Most bytes of the vectors in a batch: far below 2 GiB, which the Arrow library cannot write. */
+const BATCH_BYTES = 2 ** 30;
+
+function batchRows({ dimensions = 1 }: Pick<IndexHeader, 'dimensions'>): number {
+  return Math.max(1, Math.min(BATCH_ROWS, Math.floor(BATCH_BYTES / (4 * dimensions))));
 }
 
 /**
@@ -78,7 +87,7 @@ export function indexToArrow(index: SimHashIndex): Uint8Array {
  */
 export function indexFromArrow(source: ArrowSource, options?: { file?: string }): SimHashIndex {
   const { file } = checkOptions(options, { file: checkText });
-  const opened = openedFrom(source, file);
+  const opened = openTable(source, file, { kind: 'index' });
   return asArrow(file, () => {
     const header = opened.header as unknown as FileHeader;
     const index = new SimHashIndex(optionsOf(header));
@@ -91,18 +100,20 @@ export function indexFromArrow(source: ArrowSource, options?: { file?: string })
       header.space === null
         ? null
         : spaceFromArrow(fromBase64(header.space), file ?? 'space', sizes);
-    core.rows = readRows(core, header, space, opened);
+    core.rows = rowsOf(core, header, space, opened);
     return index;
   });
 }
 
 /** Reads the rows of a file, batch by batch, and places them in its space as one segment. */
-function readRows(
+function rowsOf(
   core: IndexCore,
-  { ids: kind, nextRow }: FileHeader,
+  header: FileHeader,
   space: Space | null,
-  { count: total, eachBatch }: ReturnType<typeof openedFrom>,
+  { count: total, batches }: ReturnType<typeof openTable>,
 ): MemoryIndex {
+  const { ids: kind, nextRow, bits } = header;
+  const columns = columnsOfIndex(header);
   const { options } = core.rows;
   const { bytesPerCode, newVectors } = options;
   const rows = new Rows(0, bytesPerCode, newVectors?.() ?? null);
@@ -110,14 +121,18 @@ function readRows(
   const numbers = new Uint32Array(total);
   const ids: Id[] = [];
   let last = -1;
-  eachBatch((given) => {
-    const { count, codes, validity } = given;
-    checkColumns(core.vectors?.kind ?? 'none', given);
-    const own = idsOf(given, kind);
+  for (const batch of batches) {
+    const { numRows: count } = batch;
+    const table = readRows(batch, columns, rows.count);
+    const { bytes: codes, validity } = table.code as CodeRows;
+    checkUnusedBits(codes, bits, rows.count);
+    const vectors = vectorsOfTable(table, rows.count);
+    checkColumns(core.vectors?.kind ?? 'none', vectors);
+    const own = count === 0 ? null : idsOf(table.id as Ids | null, kind);
     for (const id of own ?? []) ids.push(id);
     const places = Uint32Array.from({ length: count }, (_, i) => rows.count + i);
     for (const [i, place] of places.entries()) {
-      const row = given.rows?.[i] ?? last + 1;
+      const row = (table.row as Uint32Array | null)?.[i] ?? last + 1;
       if (row <= last || row >= nextRow) {
         throw new Error(`row number ${row} after ${last}, the next being ${nextRow}`);
       }
@@ -126,10 +141,10 @@ function readRows(
     }
     const appendVectors = (to: RowVectors) => {
       to.skip(count);
-      to.restore(given, places);
+      to.restore(vectors, places);
     };
     rows.append({ count, codes, isNull: (i) => !isValid(validity, i), ids: own, appendVectors });
-  });
+  }
   core.ids = new IdRules(kind);
   if (ids.length > 0) core.ids.take(core.ids.check(ids, ids.length));
   new IdsOnce(ids, () => false).check(0, ids.length);
@@ -139,7 +154,7 @@ function readRows(
   return new MemoryIndex(options, space, nextRow, total === 0 ? [] : [merged([tail], rest)]);
 }
 
-function checkColumns(kind: VectorStorage, { vectors, scales, sparse }: IndexRows): void {
+function checkColumns(kind: VectorStorage, { vectors, scales, sparse }: VectorColumns): void {
   if ((kind === 'sparse') !== (sparse !== null)) {
     throw new Error('sparse vectors are held, but there are no columns "indices" and "weights"');
   }
@@ -152,8 +167,7 @@ function checkColumns(kind: VectorStorage, { vectors, scales, sparse }: IndexRow
 }
 
 /** The ids of a batch in the kind that the header names. */
-function idsOf({ ids, count }: IndexRows, kind: IdKind | null): readonly Id[] | null {
-  if (count === 0) return null;
+function idsOf(ids: Ids | null, kind: IdKind | null): readonly Id[] | null {
   const isWide = kind === 'number' && typeof ids?.[0] === 'bigint';
   const own = ids && Array.from(ids as Iterable<Id>, (id) => (isWide ? Number(id) : id));
   if ((own === null ? 'row' : typeof own[0]) === (kind ?? 'row')) return own;

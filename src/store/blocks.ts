@@ -14,7 +14,7 @@ import { BLOCK_ROWS, bytesOfRow, type Residuals } from '../kernels/residuals';
 import { checksum } from '../kernels/xxhash';
 import { asArrow } from '../table/arrow/batches';
 import type { Span } from '../table/arrow/messages';
-import { SPARSE_COLUMNS, type SparseColumns, sparseRows } from '../table/sealed/index-rows';
+import { SPARSE_COLUMNS, type SparseColumns, vectorsOfTable } from '../table/sealed/index-rows';
 import {
   type BlockIds,
   type Body,
@@ -362,11 +362,9 @@ export function readBlock(
 export function readVectors(table: BlockTable, i: number, body: Uint8Array): VectorColumns {
   const { layout, rows, partitions } = table;
   const columns = readBody(columnsOfVectors(layout), body, rows[i]) as TableRows;
-  const vectors = (columns.vector ?? null) as Float32Array | Int8Array | null;
-  const scales = (columns.scale ?? null) as Float32Array | null;
-  const sparse = layout.vectors === 'sparse' ? sparseRows(columns, 0) : null;
-  const found = { vectors, scales, sparse };
+  const found = vectorsOfTable(columns, 0);
   if (partitions[i] === NO_PARTITION) return found;
+  const { vectors, sparse } = found;
   const values = sparse?.weights ?? (vectors as Float32Array | Int8Array);
   for (let row = 0; row < rows[i]; row++) {
     let at = sparse?.offsets[row] ?? row * layout.dimensions;

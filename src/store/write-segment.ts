@@ -11,7 +11,7 @@ import type { Rows } from '../index/rows';
 import type { Segment } from '../index/segment';
 import type { Space } from '../index/space';
 import { newResiduals } from '../kernels/residuals';
-import { sparseTable } from '../table/sealed/index-rows';
+import { tableOfVectors } from '../table/sealed/index-rows';
 import { TableWriter } from '../table/sealed/sealed-table';
 import {
   type BlockLayout,
@@ -105,8 +105,7 @@ export class SegmentWriter {
     this.#count += count;
     if (this.vectors === null) return;
     const { file, table } = this.vectors;
-    const { vectors: vector, scales: scale, sparse } = vectors;
-    await file.write(table.add({ count, rows: sparse ? sparseTable(sparse) : { vector, scale } }));
+    await file.write(table.add({ count, rows: tableOfVectors(vectors) }));
   }
 
   /** Ends the files, which have all rows but not their carried columns. */

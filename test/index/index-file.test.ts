@@ -5,8 +5,8 @@ import { Codes } from '../../src/codes/codes';
 import { SimHashIndex } from '../../src/index/simhash-index';
 import { indexFromArrow, indexToArrow } from '../../src/store/arrow-index';
 import { codesFromArrow } from '../../src/table/from-arrow';
-import { indexToArrow as rowsToArrow } from '../../src/table/sealed/index-rows';
-import { writeTable } from '../../src/table/sealed/sealed-table';
+import { columnsOfIndex, tableOfVectors } from '../../src/table/sealed/index-rows';
+import { batchRanges, type TableRows, writeTable } from '../../src/table/sealed/sealed-table';
 import { Draws } from '../reference/random';
 
 /** An index as Arrow bytes and back: everything is as before, and damage never gives an index. */
@@ -195,15 +195,14 @@ it('an index of several batches comes back', () => {
     ...{ isForeign: false, ids: 'row', nextRow: 131_079, report: null, space: null },
     ...{ copies: false, zeros: null },
   };
-  const rowsOf = (first: number, end: number) => ({
-    ...{ count: end - first, rows: null, ids: null, validity: null, vectors: null },
-    ...{ scales: null, sparse: null },
-    codes: Uint8Array.from({ length: end - first }, (_, i) => (first + i) % 251),
-  });
   const count = 2 * 65_536 + 7;
-  const bytes = rowsToArrow(header as never, count, rowsOf);
-  expect(tableFromIPC(bytes).batches.map(({ numRows }) => numRows)).toEqual([65_536, 65_536, 7]);
-  const index = indexFromArrow(bytes);
+  const batches = batchRanges(count).map(([first, end]) => {
+    const codes = Uint8Array.from({ length: end - first }, (_, i) => (first + i) % 251);
+    return { count: end - first, rows: { code: { bytes: codes, validity: null } } };
+  });
+  const index = indexFromArrow(writeTable(columnsOfIndex(header), header, batches));
+  const again = tableFromIPC(indexToArrow(index)).batches;
+  expect(again.map(({ numRows }) => numRows)).toEqual([65_536, 65_536, 7]);
   const rows = [0, 65_535, 65_536, 131_071, 131_072, count - 1];
   expect(rows.map((row) => index.get(row)?.code?.[0])).toEqual(rows.map((row) => row % 251));
 });
@@ -214,12 +213,15 @@ describe('a hostile file, its checksums right,', () => {
     ...{ vectors: 'float32', isForeign: false, ids: 'row', nextRow: 3, report: null },
     ...{ space: null, copies: false, zeros: null },
   };
-  const rows = {
-    ...{ count: 3, rows: null, ids: null, codes: Uint8Array.of(1, 2, 3), validity: null },
-    ...{ vectors: Float32Array.of(1, 2, 3, 4, 5, 6), scales: null, sparse: null },
+  const made = (head: object, columns: Record<string, unknown> = {}) => {
+    const vectors = Float32Array.of(1, 2, 3, 4, 5, 6);
+    const held = tableOfVectors({ vectors, scales: null, sparse: null, ...columns });
+    const { codes = Uint8Array.of(1, 2, 3), ids, rows } = columns;
+    const code = { bytes: codes, validity: null };
+    const table = { id: ids, row: rows, code, ...held } as TableRows;
+    const whole = { ...header, ...head };
+    return writeTable(columnsOfIndex(whole), whole, [{ count: 3, rows: table }]);
   };
-  const made = (head: object, columns: object = {}) =>
-    rowsToArrow({ ...header, ...head } as never, 3, () => ({ ...rows, ...columns }) as never);
   const report = {
     ...{ wanted: 0.9, recall: 0.9, method: 'scan', rank: 'exact', k: 1, oversample: 1, probes: 0 },
     ...{ rows: 3, rowsAdded: 0, rowsRemoved: 0, reached: true, interval: [0.8, 1] },

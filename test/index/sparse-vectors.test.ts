@@ -19,8 +19,8 @@ import { openArrow } from '../../src/table/arrow/batches';
 import {
   SPARSE_COLUMNS,
   type SparseColumns,
-  sparseRows,
-  sparseTable,
+  tableOfVectors,
+  vectorsOfTable,
 } from '../../src/table/sealed/index-rows';
 import { columnsOf, readRows } from '../../src/table/sealed/sealed-table';
 import { Draws } from '../reference/random';
@@ -57,15 +57,15 @@ function column(name: string, type: Uint64 | Float32, lists: unknown[]): [Field,
 }
 
 /** The two columns of sparse rows, as an index file has them. */
-const sparseToColumns = ({ sparse }: VectorColumns) =>
+const sparseToColumns = (held: VectorColumns) =>
   columnsOf(SPARSE_COLUMNS, {
-    count: (sparse as SparseColumns).offsets.length - 1,
-    rows: sparseTable(sparse as SparseColumns),
+    count: (held.sparse as SparseColumns).offsets.length - 1,
+    rows: tableOfVectors(held),
   }).map(({ field, data }): [Field, Data] => [field, data]);
 
 /** Sparse rows of a file, whose first has this number. */
 function sparseFromColumns({ batches }: ReturnType<typeof openArrow>, firstRow = 0) {
-  return sparseRows(readRows(batches[0], SPARSE_COLUMNS, firstRow), firstRow);
+  return vectorsOfTable(readRows(batches[0], SPARSE_COLUMNS, firstRow), firstRow).sparse;
 }
 
 const rowsOf = (rows: SparseVectors, count: number) =>

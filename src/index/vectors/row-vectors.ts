@@ -4,9 +4,11 @@
  */
 
 import type { Codes } from '../../codes/codes';
-import type { IndexRows } from '../../table/sealed/index-rows';
+import type { VectorColumns } from '../../table/sealed/index-rows';
 import type { Entries, SparseUnit } from '../../vectors/sparse-rows';
 import type { DenseMatrix, SparseMatrix } from '../../vectors/vectors';
+
+export type { VectorColumns };
 
 /** What vectors an index holds: dense as 'float32' or 'int8', 'sparse', or 'none'. */
 export type VectorStorage = (typeof VECTOR_STORAGES)[number];
@@ -20,9 +22,6 @@ export interface KeptSparseVector {
   readonly indices: BigUint64Array;
   readonly values: Float32Array;
 }
-
-/** Vectors of rows one after another, by how they are held; all null where they are not. */
-export type VectorColumns = Pick<IndexRows, 'vectors' | 'scales' | 'sparse'>;
 
 /** Entries of many sparse rows: dimensions as two 32-bit halves, low first, and weights. */
 export interface SparsePart extends Entries {

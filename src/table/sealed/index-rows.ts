@@ -1,15 +1,13 @@
 /**
- * Rows of an index in and out of an Arrow file: id, code, vector and partition of each in columns,
- * all else as JSON in the schema. The file is sealed like a file of codes, and can be read as one.
- *
- * The carried columns of a folder are files of their own.
+ * The columns of the rows of an index in sealed Arrow files: ids, codes and vectors, and the carried
+ * columns of a folder, of which ranges are read from files of their own.
  */
 
 import { type DataType, type Field, Type } from 'apache-arrow';
 import { lowerBound } from '../../base/arrays';
-import { asFormatError, checkBits, FormatError, type Ids } from '../../base/check';
-import { bytesPerCode, checkUnusedBits } from '../../codes/codes';
-import { type ArrowSource, asArrow, schemaOfFooter } from '../arrow/batches';
+import { asFormatError, checkBits, FormatError } from '../../base/check';
+import { bytesPerCode } from '../../codes/codes';
+import { asArrow, schemaOfFooter } from '../arrow/batches';
 import {
   type Block,
   batchAt,
@@ -19,21 +17,8 @@ import {
   TAIL_BYTES,
 } from '../arrow/messages';
 import { RowBatch } from '../row-batch';
-import { checkColumn, type Header, headerText } from './seal';
-import {
-  BATCH_ROWS,
-  batchRanges,
-  type ColumnSchema,
-  type Lists,
-  openTable,
-  type Rows,
-  readRows,
-  type TableRows,
-  writeTable,
-} from './sealed-table';
-
-/** The JSON in the schema: what `Header` states, and what the index adds. */
-export type IndexHeader = Header & Readonly<Record<string, unknown>>;
+import { checkColumn, headerText } from './seal';
+import { type ColumnSchema, type Lists, openTable, type TableRows } from './sealed-table';
 
 /**
  * Sparse rows one after another: the entries of row r lie at `offsets[r]` to `offsets[r + 1] - 1`.
@@ -45,15 +30,8 @@ export interface SparseColumns {
   readonly weights: Float32Array;
 }
 
-/** Some rows of an index, column by column. */
-export interface IndexRows {
-  readonly count: number;
-  /** Row numbers; null where they ascend one by one from the first. */
-  readonly rows: Uint32Array | null;
-  readonly ids: Ids | null;
-  /** Codes one after another, and a bitmap of the rows that have one; null where all have. */
-  readonly codes: Uint8Array;
-  readonly validity: Uint8Array | null;
+/** Vectors of rows one after another, by how they are held; all null where they are not. */
+export interface VectorColumns {
   /** As many values for each row as the index has dimensions. */
   readonly vectors: Float32Array | Int8Array | null;
   /** For int8 vectors: the factor by which the values of a row are multiplied. */
@@ -67,16 +45,18 @@ export const SPARSE_COLUMNS: readonly ColumnSchema[] = [
   { name: 'weights', type: { list: 'float32' }, isOptional: true },
 ];
 
-/**
- * The columns that a file with this header may have, in their order.
- */
-function columnsFor({ bits, dimensions, vectors }: Partial<IndexHeader>) {
+/** The columns that the file of an index with this header may have, in their order. */
+export function columnsOfIndex({
+  bits,
+  dimensions,
+  vectors,
+}: Partial<Record<'bits' | 'dimensions' | 'vectors', unknown>>) {
   const vector = vectors === 'int8' ? 'int8' : 'float32';
   const isOptional = true;
   const columns: ColumnSchema[] = [
     { name: 'id', type: 'ids', isOptional },
     { name: 'row', type: 'uint32', isOptional },
-    { name: 'code', type: { bytes: bytesPerCode(checkBits(bits)) }, isNullable: true },
+    { name: 'code', type: { bytes: bytesPerCode(checkBits(bits as number)) }, isNullable: true },
     { name: 'vector', type: { vector, width: Number(dimensions ?? 1) }, isOptional },
     { name: 'scale', type: 'float32', isOptional },
     ...(vectors === 'sparse' ? SPARSE_COLUMNS : []),
@@ -84,53 +64,28 @@ function columnsFor({ bits, dimensions, vectors }: Partial<IndexHeader>) {
   return columns;
 }
 
-/** Most bytes of the vectors in a batch: far below 2 GiB, which the Arrow library cannot write. */
-const BATCH_BYTES = 2 ** 30;
-
-/**
- * The bytes of an Arrow file with `count` rows, of which `rowsOf` gives those at positions `first`
- * to `end - 1`; one empty batch where there are none.
- */
-export function indexToArrow(
-  header: Omit<IndexHeader, 'version'> & { readonly bits: number },
-  count: number,
-  rowsOf: (first: number, end: number) => IndexRows,
-): Uint8Array {
-  const rowBytes = 4 * Number(header.dimensions ?? 1);
-  const most = Math.max(1, Math.min(BATCH_ROWS, Math.floor(BATCH_BYTES / rowBytes)));
-  const batches = batchRanges(count, most).map(([first, end]) => ({
-    count: end - first,
-    rows: tableOf(rowsOf(first, end)),
-  }));
-  return writeTable(columnsFor(header), header, batches);
-}
-
-function tableOf(given: IndexRows): TableRows {
-  const { rows, ids, codes, validity, vectors, scales, sparse } = given;
-  return {
-    id: ids,
-    row: rows,
-    code: { bytes: codes, validity },
-    vector: vectors,
-    scale: scales,
-    ...(sparse && sparseTable(sparse)),
-  };
-}
-
-/** Sparse rows as the values of their two columns; nothing is copied. */
-export function sparseTable({ offsets, indices, weights }: SparseColumns): TableRows {
+/** Vectors as the values of their columns; nothing is copied. */
+export function tableOfVectors({ vectors, scales, sparse }: VectorColumns): TableRows {
+  if (sparse === null) return { vector: vectors, scale: scales };
+  const { offsets, indices, weights } = sparse;
   return { indices: { offsets, items: indices }, weights: { offsets, items: weights } };
 }
 
-/**
- * Sparse rows from their two columns, checked; null where both are missing. `firstRow` numbers rows
- * in errors.
- */
-export function sparseRows(table: TableRows, firstRow: number): SparseColumns | null {
-  const [indices, weights] = [table.indices, table.weights] as (Lists | null)[];
-  if (indices === null && weights === null) return null;
-  if (indices === null || weights === null) {
-    throw new Error(`there is no column "${indices === null ? 'indices' : 'weights'}"`);
+/** The same back, checked where they are sparse. `firstRow` numbers rows in errors. */
+export function vectorsOfTable(table: TableRows, firstRow: number): VectorColumns {
+  return {
+    vectors: (table.vector ?? null) as VectorColumns['vectors'],
+    scales: (table.scale ?? null) as Float32Array | null,
+    sparse: sparseRows(table, firstRow),
+  };
+}
+
+/** Sparse rows from their two columns, checked; null where both are missing. */
+function sparseRows(table: TableRows, firstRow: number): SparseColumns | null {
+  const { indices, weights } = table as { indices?: Lists | null; weights?: Lists | null };
+  if (!indices && !weights) return null;
+  if (!indices || !weights) {
+    throw new Error(`there is no column "${indices ? 'weights' : 'indices'}"`);
   }
   const { offsets } = indices;
   const sparse = { offsets, indices: indices.items, weights: weights.items } as SparseColumns;
@@ -158,35 +113,6 @@ function checkSparse({ offsets, indices, weights }: SparseColumns, firstRow: num
       }
     }
   }
-}
-
-/**
- * Opens the file of an index: `eachBatch` calls `take` with the rows, batch by batch. Damage, and
- * columns that do not fit the header, throw a FormatError.
- */
-export function indexFromArrow(source: ArrowSource, file: string | undefined) {
-  const { header, count, batches } = openTable(source, file, { kind: 'index' });
-  const eachBatch = (take: (rows: IndexRows) => void) => {
-    const columns = columnsFor(header);
-    let firstRow = 0;
-    for (const batch of batches) {
-      const table = readRows(batch, columns, firstRow);
-      const { bytes: codes, validity } = table.code as Rows;
-      checkUnusedBits(codes, header.bits, firstRow);
-      take({
-        count: batch.numRows,
-        codes,
-        validity,
-        rows: table.row as Uint32Array | null,
-        ids: table.id as Ids | null,
-        vectors: table.vector as Float32Array | Int8Array | null,
-        scales: table.scale as Float32Array | null,
-        sparse: header.vectors === 'sparse' ? sparseRows(table, firstRow) : null,
-      });
-      firstRow += batch.numRows;
-    }
-  };
-  return { header: header as IndexHeader, count, eachBatch };
 }
 
 const KIND = 'columns';
