@@ -1,6 +1,6 @@
 /**
- * The columns of the rows of an index in sealed Arrow files: ids, codes and vectors, and the carried
- * columns of a folder, of which ranges are read from files of their own.
+ * Columns of the rows of an index in sealed Arrow files: ids, codes and vectors; and the carried
+ * columns of a folder, in files of their own, of which ranges are read.
  */
 
 import { type DataType, type Field, Type } from 'apache-arrow';
