@@ -73,8 +73,10 @@ export class StoredRows implements Searched, SearchedPart {
   #scratchCount = 0;
   /** The blocks of the next group of a scan, while they are read. */
   #ahead: { group: number; blocks: Promise<LoadedBlock[]> } | null = null;
-  /** The partitions that were loaded last, and the ids that were read for results. */
-  #pinned: readonly number[] = [];
+  /** The partitions that were loaded last, and as the one search named them that did. */
+  #pinned: Iterable<number> = [];
+  #named: Uint32Array | null = null;
+  /** The ids that were read for results. */
   #ids = new Map<number, Id>();
 
   /** `room` is the memory limit in bytes, without what the content takes. */
@@ -177,17 +179,26 @@ export class StoredRows implements Searched, SearchedPart {
 
   /** Makes what searches want at hand, until the next call. All wants are of one kind. */
   async load(wants: readonly Want[], signal: AbortSignal | undefined): Promise<void> {
-    const [{ kind }] = wants;
-    if (kind === 'block') return this.#loadGroup((wants[0] as { block: number }).block, signal);
+    const [want] = wants;
+    if (want.kind === 'block') return this.#loadGroup(want.block, signal);
+    if (this.#areAtHand(wants)) return;
     const all = namedIn(wants);
-    if (kind === 'entries' || kind === 'codes') {
-      if (kind === 'entries' || this.partitions.codes !== null) {
-        this.#pinned = [...all];
-        return this.partitions.load(all, signal);
+    if (want.kind === 'entries' || want.kind === 'codes') {
+      if (want.kind === 'codes' && this.partitions.codes === null) {
+        return this.#loadCodes(all, signal);
       }
-      return this.#loadCodes(all, signal);
+      this.#pinned = all;
+      this.#named = null;
+      await this.partitions.load(all, signal);
+      this.#named = wants.length === 1 ? want.partitions : null;
+      return;
     }
-    return kind === 'vectors' ? this.#loadVectors(all, signal) : this.#loadIds(all, signal);
+    return want.kind === 'vectors' ? this.#loadVectors(all, signal) : this.#loadIds(all, signal);
+  }
+
+  /** Whether one search wants what it wanted in the round before. */
+  #areAtHand([want, ...others]: readonly Want[]): boolean {
+    return others.length === 0 && 'partitions' in want && want.partitions === this.#named;
   }
 
   /** Whether what several searches want can be at hand at once. */
@@ -201,7 +212,8 @@ export class StoredRows implements Searched, SearchedPart {
 
   /** Whether a load leaves all partitions where they are. */
   holds(wants: readonly Want[]): boolean {
-    return wants[0].kind === 'entries' && this.partitions.holds(namedIn(wants));
+    if (wants[0].kind !== 'entries') return false;
+    return this.#areAtHand(wants) || this.partitions.holds(namedIn(wants));
   }
 
   async #loadGroup(group: number, signal: AbortSignal | undefined): Promise<void> {
