@@ -27,39 +27,81 @@ const QUOTE = 34;
 const NEWLINE = 10;
 const RETURN = 13;
 
-/** The cells of one record. It is used again for the next, so that records allocate nothing. */
-class CsvRecord {
-  /** How many cells the last record has. */
+const DELIMITERS = [',', ';', '\t', '|'];
+
+/**
+ * Visits the records of CSV, and finds the cells of each: the arrays are used again for the next,
+ * so that records allocate nothing. Blank lines are no records.
+ */
+class CsvScan extends RecordScan {
+  /** How many cells the record has. */
   count = 0;
-  /** Line feeds in it, the last one included. */
-  lines = 0;
   /** Where each cell begins and ends, without its quotes. */
   starts = new Int32Array(64);
   ends = new Int32Array(64);
   /** 0 for a plain cell, 1 for a quoted one, 2 where it has doubled quotes within. */
   quotes = new Uint8Array(64);
+  protected lines = 0;
+  protected readonly unended = 'a broken quote that is never closed, or ';
+  #delimiter = 0;
 
-  constructor(readonly delimiter: number) {}
+  protected get isBlank(): boolean {
+    return this.count === 1 && this.quotes[0] === 0 && this.starts[0] === this.ends[0];
+  }
 
   /**
-   * Parses the record at `at`. Returns where the next one begins, or -1 where more bytes are
-   * needed; `isLast` says that there are none.
+   * Reads the first block and the first record, which names the columns; the delimiter is guessed
+   * from the first line. Throws where two names are equal.
    */
-  parse(bytes: Buffer, at: number, isLast: boolean): number {
-    const { length } = bytes;
-    const { delimiter } = this;
+  async header(): Promise<string[]> {
+    const { source, options } = this;
+    await this.more();
+    const delimiter = options.isTabbed ? '\t' : guess(this.bytes);
+    this.#delimiter = delimiter.charCodeAt(0);
+    while (!this.step()) {
+      if (!(await this.more()))
+        throw new FormatError('no line that names the columns', source.name);
+    }
+    const names = Array.from({ length: this.count }, (_, i) => this.text(i) ?? '');
+    const known = new Set<string>();
+    const twice = names.find((name) => known.size === known.add(name).size);
+    if (twice === undefined) return names;
+    throw lineError(this.line, `two columns are called "${twice}"`, source.name);
+  }
+
+  /** The text of a cell; null where nothing stands between the delimiters, not even quotes. */
+  text(cell: number): string | null {
+    const text = this.bytes.toString('utf8', this.starts[cell], this.ends[cell]);
+    if (this.quotes[cell] === 2) return text.replaceAll('""', '"');
+    return text === '' && this.quotes[cell] === 0 ? null : text;
+  }
+
+  protected find(): number {
     this.count = 0;
     this.lines = 0;
-    // Each round parses a cell and ends at the delimiter after it.
-    for (let i = at; ; i++) {
+    try {
+      this.end = this.#cells();
+    } catch (error) {
+      throw lineError(this.nextLine, error, this.source.name);
+    }
+    return this.end;
+  }
+
+  /** Finds the cells of the record at `next`; returns where the next one begins, as `find` does. */
+  #cells(): number {
+    const { bytes, isLast } = this;
+    const { length } = bytes;
+    const delimiter = this.#delimiter;
+    // Each round finds a cell and ends at the delimiter after it.
+    for (let i = this.next; ; i++) {
       if (bytes[i] === QUOTE && i < length) {
-        i = this.#quoted(bytes, i, isLast);
+        i = this.#quoted(i);
         if (i < 0) return -1;
         if (i === length) return length;
-        if (bytes[i] === NEWLINE) return this.#next(i);
+        if (bytes[i] === NEWLINE) return this.#after(i);
         if (bytes[i] === RETURN) {
           if (i + 1 === length) return isLast ? length : -1;
-          if (bytes[i + 1] === NEWLINE) return this.#next(i + 1);
+          if (bytes[i + 1] === NEWLINE) return this.#after(i + 1);
         }
         if (bytes[i] !== delimiter) throw new Error('a broken quote: text behind the closing one');
         continue;
@@ -75,11 +117,11 @@ class CsvRecord {
       const isEnd = i === length || byte === NEWLINE;
       this.#push(start, isEnd && i > start && bytes[i - 1] === RETURN ? i - 1 : i, 0);
       if (i === length) return length;
-      if (isEnd) return this.#next(i);
+      if (isEnd) return this.#after(i);
     }
   }
 
-  #next(newline: number): number {
+  #after(newline: number): number {
     this.lines++;
     return newline + 1;
   }
@@ -88,7 +130,8 @@ class CsvRecord {
    * Adds the quoted cell at `at`, in which line feeds and delimiters are text. Returns the position
    * after its closing quote, or -1 where that is not among the bytes yet.
    */
-  #quoted(bytes: Buffer, at: number, isLast: boolean): number {
+  #quoted(at: number): number {
+    const { bytes, isLast } = this;
     const { length } = bytes;
     let quotes = 1;
     for (let from = at + 1; ; quotes = 2) {
@@ -113,64 +156,6 @@ class CsvRecord {
     this.starts[this.count] = start;
     this.ends[this.count] = end;
     this.quotes[this.count++] = quotes;
-  }
-
-  /** True of an empty line, which is no record. */
-  get isBlank(): boolean {
-    return this.count === 1 && this.quotes[0] === 0 && this.starts[0] === this.ends[0];
-  }
-
-  /** The text of a cell; null where nothing stands between the delimiters, not even quotes. */
-  text(bytes: Buffer, cell: number): string | null {
-    const text = bytes.toString('utf8', this.starts[cell], this.ends[cell]);
-    if (this.quotes[cell] === 2) return text.replaceAll('""', '"');
-    return text === '' && this.quotes[cell] === 0 ? null : text;
-  }
-}
-
-const DELIMITERS = [',', ';', '\t', '|'];
-
-/** Visits the records of CSV. Blank lines are none. */
-class CsvScan extends RecordScan {
-  record = new CsvRecord(0);
-  protected readonly unended = 'a broken quote that is never closed, or ';
-
-  protected get lines(): number {
-    return this.record.lines;
-  }
-
-  protected get isBlank(): boolean {
-    return this.record.isBlank;
-  }
-
-  /**
-   * Reads the first block and the first record, which names the columns; the delimiter is guessed
-   * from the first line. Throws where two names are equal.
-   */
-  async header(): Promise<string[]> {
-    const { source, options } = this;
-    await this.more();
-    const delimiter = options.isTabbed ? '\t' : guess(this.bytes);
-    this.record = new CsvRecord(delimiter.charCodeAt(0));
-    while (!this.step()) {
-      if (!(await this.more()))
-        throw new FormatError('no line that names the columns', source.name);
-    }
-    const { record } = this;
-    const names = Array.from({ length: record.count }, (_, i) => record.text(this.bytes, i) ?? '');
-    const known = new Set<string>();
-    const twice = names.find((name) => known.size === known.add(name).size);
-    if (twice === undefined) return names;
-    throw lineError(this.line, `two columns are called "${twice}"`, source.name);
-  }
-
-  protected find(): number {
-    try {
-      this.end = this.record.parse(this.bytes, this.next, this.isLast);
-    } catch (error) {
-      throw lineError(this.nextLine, error, this.source.name);
-    }
-    return this.end;
   }
 }
 
@@ -215,7 +200,7 @@ export async function csvRows(source: ByteSource, options: ReadOptions): Promise
   const first: unknown[][] = cells.map(() => []);
   await scan.ahead(() => {
     cells.forEach((cell, i) => {
-      const text = cell < scan.record.count ? scan.record.text(scan.bytes, cell) : null;
+      const text = cell < scan.count ? scan.text(cell) : null;
       first[i].push(text !== null && NUMBER.test(text) ? numberOf(text) : text);
     });
   });
@@ -250,31 +235,30 @@ function recordAdder(
 ): () => boolean {
   const values: unknown[] = [];
   return () => {
-    const { bytes, record } = scan;
-    if (record.count !== cellCount) {
-      throw new Error(`${record.count} cells, but ${cellCount} columns are named`);
+    const { bytes, starts, ends, quotes } = scan;
+    if (scan.count !== cellCount) {
+      throw new Error(`${scan.count} cells, but ${cellCount} columns are named`);
     }
     // Values that may be refused come first: nothing is appended until all of them are known.
     for (let i = 0; i < columns.length; i++) {
       const { kind, cell } = columns[i];
       if (kind === 'text') continue;
-      const start = record.starts[cell];
-      const end = record.ends[cell];
+      const start = starts[cell];
+      const end = ends[cell];
       if (start === end) values[i] = null;
       else {
         const number = typeof kind === 'object' ? Number.NaN : numberAt(bytes, start, end);
         const isFast = kind === 'float64' ? !Number.isNaN(number) : Number.isInteger(number);
-        values[i] = isFast ? number : fitText(record.text(bytes, cell) as string, columns[i]);
+        values[i] = isFast ? number : fitText(scan.text(cell) as string, columns[i]);
       }
     }
     // Texts are copied as bytes, unless they have doubled quotes.
     for (let i = 0; i < columns.length; i++) {
       const { builder, cell, kind } = columns[i];
       if (kind !== 'text') builder.append(values[i]);
-      else if (record.quotes[cell] === 2) builder.append(record.text(bytes, cell));
-      else if (record.starts[cell] === record.ends[cell] && record.quotes[cell] === 0)
-        builder.append(null);
-      else (builder as BytesBuilder).appendBytes(bytes, record.starts[cell], record.ends[cell]);
+      else if (quotes[cell] === 2) builder.append(scan.text(cell));
+      else if (starts[cell] === ends[cell] && quotes[cell] === 0) builder.append(null);
+      else (builder as BytesBuilder).appendBytes(bytes, starts[cell], ends[cell]);
     }
     return true;
   };
