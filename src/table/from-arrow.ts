@@ -18,7 +18,7 @@ import { type ArrowSource, asArrow, openArrow } from './arrow/batches';
 import { codesOf } from './columns/codes';
 import type { ColumnInfo } from './columns/types';
 import { RowBatch } from './row-batch';
-import { codeOptions, openSealed } from './sealed/seal';
+import { openSealed } from './sealed/seal';
 import { batchRanges, type ColumnSchema, writeTable } from './sealed/sealed-table';
 
 /** Which rows are read. */
@@ -113,7 +113,7 @@ export function codesFromArrow<I extends Ids | null = Ids | null>(
   const { header, batches } = opened(source, file);
   // By batches, so that the codes are in memory once.
   const chunks = batches.map((batch) => batch.chunk(column, 'code', 'code'));
-  const codes = asArrow(file, () => codesOf(chunks, column, codeOptions(given, header)));
+  const codes = asArrow(file, () => codesOf(chunks, column, given, header));
   const isUsual = ({ name, fits }: ColumnInfo) => name === 'id' && fits.includes('id');
   const id = given.id ?? batches[0].columns.find(isUsual)?.name;
   const ids = id === undefined ? null : joined(batches, [id], file).ids(id);

@@ -30,7 +30,7 @@ import {
 } from './columns/types';
 import { idsOf, valuesOf } from './columns/values';
 import { denseOf, sparseOf } from './columns/vectors';
-import { codeOptions, headerOf, KEY } from './sealed/seal';
+import { headerOf, KEY } from './sealed/seal';
 
 /** Where rows come from, for errors. */
 export interface RowPlace {
@@ -205,7 +205,7 @@ export class RowBatch {
   codes(name: string, options?: { bits?: number; bitOrder?: BitOrder }): Codes {
     const given = checkOptions(options, { bits: null, bitOrder: null });
     const chunk = this.chunk(name, 'code', 'code');
-    return this.#reading(() => codesOf([chunk], name, codeOptions(given, headerOf(this.#schema))));
+    return this.#reading(() => codesOf([chunk], name, given, headerOf(this.#schema)));
   }
 
   /**

@@ -55,7 +55,7 @@ export function checkExpansion({ data }: Chunk, bytesPerRow: number): void {
 }
 
 /** Fails unless offsets of elements of any length ascend and stay within `elements`. */
-export function checkOffsets({ data, firstRow }: Chunk, elements: number): void {
+function checkOffsets({ data, firstRow }: Chunk, elements: number): void {
   if (data.length === 0) return;
   const offsets = data.valueOffsets as unknown as Int32Array | BigInt64Array;
   if (offsets.length < data.length + 1) throw new Error('a column without offsets');

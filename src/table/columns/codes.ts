@@ -15,26 +15,28 @@ import {
   checkUnusedBits,
   reverseBits,
 } from '../../codes/codes';
+import type { Header } from '../sealed/seal';
 import { type Chunk, checkExpansion, rangesOf, refuseNullItems, validityOf } from './chunk';
 import { joinedData } from './pick';
 
-/** What is needed to read codes, and the column does not state. */
-export interface ReadCodesOptions {
-  /** Bits of a code, where they are not 8 x its bytes. */
-  readonly bits: number | undefined;
-  /** Which bit of a byte the maker packs first. */
-  readonly bitOrder: BitOrder | undefined;
-  /** How the codes were made, where their file says so. */
-  readonly origin?: CodeOrigin;
+/** What the column does not state, as `RowBatch.codes` takes it. */
+interface ReadCodesOptions {
+  readonly bits?: number | undefined;
+  readonly bitOrder?: BitOrder | undefined;
 }
 
-/** The codes of column `name`, copied; null rows are zeros. Fails for codes of different widths. */
+/**
+ * The codes of column `name`, copied; null rows are zeros. The header of a file of this library
+ * says how they were made, and where `given` does not their bits. Fails for different widths.
+ */
 export function codesOf(
   chunks: readonly Chunk[],
   name: string,
-  { bits: wanted, bitOrder = 'lsb', origin }: ReadCodesOptions,
+  given: ReadCodesOptions,
+  header: Header | null,
 ): Codes {
   const parts = chunks.map(heldOf);
+  const wanted = given.bits ?? header?.bits;
   const [{ isEven, areWords, rowBytes }] = parts;
   const own = isEven ? rowBytes : firstWidth(parts);
   const width = wanted === undefined ? own : bytesPerCode(wanted);
@@ -50,16 +52,28 @@ export function codesOf(
   for (const chunk of chunks) checkExpansion(chunk, width); // before memory is taken
   const count = chunks.reduce((sum, { data }) => sum + data.length, 0);
   const validity = validityOf(chunks);
-  const codes = Codes.allocate(count, { bits, validity, ...(origin && { origin }) });
+  const codes = Codes.allocate(count, { bits, validity, origin: originIn(header) });
   let row = 0;
   for (const part of parts) {
     const out = codes.bytes.subarray(row * width, (row + part.data.length) * width);
     copyInto(out, part, { width, heldBytes });
-    if (bitOrder === 'msb') reverseBits(out);
+    if (given.bitOrder === 'msb') reverseBits(out);
     checkUnusedBits(out, bits, part.firstRow);
     row += part.data.length;
   }
   return codes;
+}
+
+/** How the codes of a file were made; undefined where its header does not say. */
+function originIn(header: Header | null): CodeOrigin | undefined {
+  const { projection, seed, dimensions, texts } = header ?? {};
+  if (projection === undefined) return undefined;
+  return {
+    projection: String(projection),
+    seed: String(seed),
+    ...(dimensions !== undefined && { dimensions }),
+    ...(texts !== undefined && { texts: String(texts) }),
+  };
 }
 
 /** Copies the codes of a chunk; null rows are zeros. Fails for a row of another width. */

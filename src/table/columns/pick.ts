@@ -20,7 +20,7 @@ import {
 import { bitAt, bitmapOf, concatenated } from '../../base/arrays';
 import { type Chunk, checkBitmaps, rangesOf } from './chunk';
 import { type Column, nullsOf } from './make';
-import { isLargeType, type Layout, layoutOf } from './types';
+import { isBinaryType, isLargeType, isListType, isTextType } from './types';
 import { bytesReader } from './values';
 
 /** Offsets of 32 bits reach no further. */
@@ -106,10 +106,8 @@ function gathered(type: DataType, given: readonly Run[]): Data {
     run.data?.typeId === Type.Null ? { ...run, data: null } : run,
   );
   const length = runs.reduce((sum, { from, to }) => sum + to - from, 0);
-  const layout = layoutOf(type);
-  if (layout === undefined) throw new Error(`columns of type ${type} are not supported`);
   const made = { type, length, ...nullsIn(runs, length) };
-  return makeData({ ...made, ...CONTENT[layout](type, runs, length) } as never);
+  return makeData({ ...made, ...contentOf(type)(type, runs, length) } as never);
 }
 
 /** Makes the buffers and children of a column, without its bitmap. */
@@ -119,8 +117,24 @@ type Content = (
   length: number,
 ) => { data?: unknown; valueOffsets?: unknown; child?: Data; children?: Data[] };
 
-/** For each layout of a type, a function that makes the content of a column from runs. */
-const CONTENT: Readonly<Record<Layout, Content>> = {
+/** Types with a fixed number of elements for each row. */
+const OF_ELEMENTS: readonly Type[] = [
+  ...[Type.Int, Type.Float, Type.FixedSizeBinary, Type.Decimal],
+  ...[Type.Date, Type.Time, Type.Timestamp, Type.Duration, Type.Interval],
+];
+
+/** What makes the content of a column of a plain type; throws for those that are only read. */
+function contentOf(type: DataType): Content {
+  const { typeId } = type;
+  if (OF_ELEMENTS.includes(typeId)) return CONTENT.elements;
+  if (isTextType(typeId) || isBinaryType(typeId)) return CONTENT.bytes;
+  if (typeId === Type.Struct || typeId === Type.FixedSizeList) return CONTENT.children;
+  if (isListType(typeId) || typeId === Type.Map) return CONTENT.items;
+  if (typeId === Type.Bool) return CONTENT.bits;
+  throw new Error(`columns of type ${type} are not supported`);
+}
+
+const CONTENT: Readonly<Record<string, Content>> = {
   elements: (type, runs, length) => ({ data: elements(type, runs, length) }),
   bits(_, runs, length) {
     return { data: bits(runs, length, (data, row) => bitAt(data.values, data.offset + row)) };

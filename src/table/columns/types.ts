@@ -85,36 +85,6 @@ export function typeOfArray(values: unknown): DataType | undefined {
   return Object.values(NUMBERS).find(({ Values }) => values instanceof Values)?.type;
 }
 
-/**
- * How the values of a column without dictionaries and views lie in memory: 'elements', a fixed
- * number of elements for each row; 'bits', a bit for each row; 'bytes' and 'items', between two
- * offsets in bytes or in one child; 'children', a fixed number of rows of each child.
- */
-export type Layout = 'elements' | 'bits' | 'bytes' | 'items' | 'children';
-
-const LAYOUTS: Readonly<Record<Layout, readonly Type[]>> = {
-  elements: [
-    Type.Int,
-    Type.Float,
-    Type.FixedSizeBinary,
-    Type.Decimal,
-    Type.Date,
-    Type.Time,
-    Type.Timestamp,
-    Type.Duration,
-    Type.Interval,
-  ],
-  bits: [Type.Bool],
-  bytes: [Type.Utf8, Type.LargeUtf8, Type.Binary, Type.LargeBinary],
-  items: [Type.List, Type.LargeList, Type.Map],
-  children: [Type.Struct, Type.FixedSizeList],
-};
-
-/** The layout of a type; undefined for types that can be read but not made. */
-export function layoutOf({ typeId }: DataType): Layout | undefined {
-  return (Object.keys(LAYOUTS) as Layout[]).find((layout) => LAYOUTS[layout].includes(typeId));
-}
-
 /** True of UTF-8 texts with any layout. */
 export const isTextType = (typeId: number) =>
   typeId === Type.Utf8 || typeId === Type.LargeUtf8 || typeId === Type.Utf8View;

@@ -15,7 +15,7 @@ import {
 } from 'apache-arrow';
 import { bitAt } from '../../base/arrays';
 import type { Ids } from '../../base/check';
-import { type Chunk, checkOffsets, rangesOf } from './chunk';
+import { type Chunk, rangesOf } from './chunk';
 import { integerArray, isBinaryType, isListType, isTextType } from './types';
 
 /** Returns the value of a row of a column. */
@@ -121,12 +121,8 @@ export function bytesReader(data: Data, firstRow = 0): (row: number) => Uint8Arr
     const views = new Vector([data.clone(new BinaryView())]);
     return (row) => views.get(row) as Uint8Array;
   }
-  checkOffsets({ data, firstRow }, values.length);
-  const offsets = valueOffsets as unknown as Int32Array | BigInt64Array;
-  if (offsets instanceof BigInt64Array) {
-    return (row) => values.subarray(Number(offsets[row]), Number(offsets[row + 1]));
-  }
-  return (row) => values.subarray(offsets[row], offsets[row + 1]);
+  const { start, end } = rangesOf({ data, firstRow });
+  return (row) => values.subarray(start(row), end(row));
 }
 
 /** Decodes each entry that rows refer to once: a dictionary may be larger than its column. */

@@ -9,9 +9,8 @@
 import { type Data, type RecordBatch, type Schema, Type } from 'apache-arrow';
 import { bitAt, bitmapOf } from '../../base/arrays';
 import { FormatError } from '../../base/check';
-import type { BitOrder, CodeOrigin } from '../../codes/codes';
+import type { CodeOrigin } from '../../codes/codes';
 import { checksum, checksumText } from '../../kernels/xxhash';
-import type { ReadCodesOptions } from '../columns/codes';
 import { recordBatch } from '../columns/make';
 
 /** The metadata key of headers and seals. */
@@ -160,25 +159,6 @@ export function headerOf(schema: Schema): Header | null {
   throw new Error(
     `it is of format version ${version}, this release reads version ${known} only: write it again`,
   );
-}
-
-/** How codes are read: by the options of the caller, else by the header of the file. */
-export function codeOptions(
-  given: { readonly bits?: number | undefined; readonly bitOrder?: BitOrder | undefined },
-  header: Header | null,
-): ReadCodesOptions {
-  const { projection, seed, dimensions, texts } = header ?? {};
-  const origin = projection !== undefined && {
-    projection: String(projection),
-    seed: String(seed),
-    ...(dimensions !== undefined && { dimensions }),
-    ...(texts !== undefined && { texts: String(texts) }),
-  };
-  return {
-    bits: given.bits ?? header?.bits,
-    bitOrder: given.bitOrder,
-    ...(origin && { origin }),
-  };
 }
 
 function parse(text: string | undefined, name: string): object {
