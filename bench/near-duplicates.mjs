@@ -31,10 +31,10 @@ const SETS = [
   {
     name: 'licences',
     set: 'licences',
-    tokens: { shingles: 3 },
+    tokens: 'shingles:3',
     make: () => textsOf('licences'),
   },
-  { name: 'mail', set: 'mail', tokens: { shingles: 3 }, make: () => textsOf('mail') },
+  { name: 'mail', set: 'mail', tokens: 'shingles:3', make: () => textsOf('mail') },
   { name: 'Tang poems', set: 'poems', tokens: 'words', make: somePoems },
   { name: 'messages', set: 'messages', tokens: 'words', make: messages },
 ];

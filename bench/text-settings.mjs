@@ -41,11 +41,11 @@ const SETTINGS = [
   })),
   ...[0.65, 0.75].map((minCosine) => ({
     name: `shingles:2, TF-IDF, cosine ${minCosine}`,
-    ...{ tfidf: true, ...log, tokens: { shingles: 2 }, bits: 256, minCosine },
+    ...{ tfidf: true, ...log, tokens: 'shingles:2', bits: 256, minCosine },
   })),
   ...[0.5, 0.6, 0.7].map((minJaccard) => ({
     name: `shingles:2, Jaccard ${minJaccard}`,
-    ...{ projection: 'minwise', tokens: { shingles: 2 }, bits: 256, minJaccard },
+    ...{ projection: 'minwise', tokens: 'shingles:2', bits: 256, minJaccard },
   })),
   ...[0.7, 0.8].map((minJaccard) => ({
     name: `words, Jaccard ${minJaccard}`,
@@ -92,7 +92,7 @@ async function printRecords() {
     { name: 'words, Jaccard .5', projection: 'minwise', tokens: 'words', minJaccard: 0.5 },
     {
       ...{ name: 'characters:3, Jaccard .3', projection: 'minwise' },
-      ...{ tokens: { characters: 3 }, minJaccard: 0.3 },
+      ...{ tokens: 'characters:3', minJaccard: 0.3 },
     },
     { name: 'words, TF-IDF, cosine .7', tfidf: true, tokens: 'words', minCosine: 0.7 },
   ];
@@ -136,7 +136,7 @@ async function printTemplates() {
     const texts = [...originals, ...copies].map((own) => own.join(' '));
     const cells = [];
     for (const minJaccard of thresholds) {
-      const setting = { projection: 'minwise', tokens: { shingles: 2 }, bits: 256, minJaccard };
+      const setting = { projection: 'minwise', tokens: 'shingles:2', bits: 256, minJaccard };
       const found = await foundBy(texts, setting);
       const right = found.filter(([a, b]) => Math.abs(a - b) === originals.length).length;
       const others = (texts.length * (texts.length - 1)) / 2 - originals.length;
@@ -193,7 +193,7 @@ function withCopies(texts) {
 }
 
 function nearness(texts) {
-  const shingles = new TextHasher({ tokens: { shingles: 3 } });
+  const shingles = new TextHasher({ tokens: 'shingles:3' });
   const sets = new Map();
   const setOf = (row) => {
     if (!sets.has(row)) sets.set(row, new Set(shingles.members(texts[row])));

@@ -45,17 +45,17 @@ async function rates(texts) {
   const rival = new SimHash();
   const theirs = (engine) => async (some) =>
     (await child.ask('run', { engine, count: some.length })).seconds;
-  const sets = { bits: 256, projection: 'minwise', tokens: { shingles: 5 } };
+  const sets = { bits: 256, projection: 'minwise', tokens: 'shingles:5' };
   const methods = [
     { name: '64 bits, words by TF-IDF', work: ours({ frequencies }), group: 0 },
     {
       ...{ name: 'simhash-js', group: 0, part: SLOW },
       work: async (some) => (await measured(() => some.map((text) => rival.hash(text)))).cpu,
     },
-    { name: '64 bits, shingles of 3 words', work: ours({ tokens: { shingles: 3 } }), part: SLOW },
+    { name: '64 bits, shingles of 3 words', work: ours({ tokens: 'shingles:3' }), part: SLOW },
     {
       name: '64 bits, runs of 4 characters',
-      work: ours({ tokens: { characters: 4 } }),
+      work: ours({ tokens: 'characters:4' }),
       part: SLOW,
     },
     { name: '256 bits, sets of shingles of 5 words', work: ours(sets), group: 1 },

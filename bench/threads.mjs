@@ -38,7 +38,7 @@ const rows = (count) => Math.round(sized(1, 0.01) * count);
 const name = await gloveName(isSmall);
 const [dense, asked] = ['train', 'queries'].map((part) => vectorsOf(name, part));
 const hadamard = new SimHasher({ bits: 256, dimensions: 100, projection: 'hadamard' });
-const textHasher = new TextHasher({ bits: 256, tokens: { shingles: 2 } });
+const textHasher = new TextHasher({ bits: 256, tokens: 'shingles:2' });
 const someTexts = randomTexts(rows(10_000));
 const wide = clusteredVectors(rows(100_000), 384);
 const wideHasher = new SimHasher({ bits: 256, dimensions: 384, projection: 'hadamard' });

@@ -97,7 +97,7 @@ export async function findDuplicates(
 async function ofTexts(texts: readonly (string | null)[], call: LongCall) {
   const hasher = new TextHasher({
     bits: BITS,
-    tokens: { shingles: 2 },
+    tokens: 'shingles:2',
     projection: 'minwise',
     empty: 'null',
   });

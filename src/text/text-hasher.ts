@@ -61,8 +61,8 @@ export interface TextHasherOptions {
    */
   projection?: Exclude<Projection, 'hadamard'>;
   /**
-   * How a text is split: 'words', `{ shingles: 3 }`, `{ characters: 4 }`, or a function
-   * from text to strings.
+   * How a text is split: 'words', 'shingles:3', 'characters:4', or a function from text to
+   * strings.
    */
   tokens?: Tokens;
   /** Parts of a text that become a blank before it is split. */
@@ -106,7 +106,7 @@ const DECLARED = {
  * count and, with `frequencies`, by how rare it is.
  *
  * @example
- * const hasher = new TextHasher({ bits: 256, tokens: { shingles: 2 } });
+ * const hasher = new TextHasher({ bits: 256, tokens: 'shingles:2' });
  * const codes = await hasher.hashAll(['a cup of green tea', 'a cup of black tea', 'rain again']);
  * console.log(codes.distance(0, 1), codes.distance(0, 2)); // 81 130
  */

@@ -6,7 +6,7 @@
  * rules apply in one order, whatever the order of their names. The hash of a word is its dimension.
  */
 
-import { checkInteger, checkOneOf, checkOptions, wrongType } from '../base/check';
+import { checkOneOf, wrongType, wrongValue } from '../base/check';
 import { hashBytes } from '../kernels/xxhash';
 
 /** A function from a text to its tokens. Frequency tables and codes record its `kind`, if any. */
@@ -14,19 +14,14 @@ export type Tokenizer = ((text: string) => Iterable<string>) & { readonly kind?:
 
 /**
  * How a text is split. 'words': runs of letters and digits in lower case, and pairs of neighbouring
- * characters in scripts without spaces. `characters`: overlapping runs of so many; white space is
- * one blank. `shingles`: overlapping runs of so many words. Runs have 1 to 1,000 parts; a shorter
+ * characters in scripts without spaces. 'characters:N': overlapping runs of so many; white space is
+ * one blank. 'shingles:N': overlapping runs of so many words. Runs have 1 to 1,000 parts; a shorter
  * text is one token.
  */
-export type Tokens =
-  | 'words'
-  | { readonly characters: number }
-  | { readonly shingles: number }
-  | Tokenizer;
+export type Tokens = 'words' | `characters:${number}` | `shingles:${number}` | Tokenizer;
 
-type TokensAsData = { characters?: number; shingles?: number };
-const RUN_PARTS = (name: string, value: unknown) => checkInteger(`tokens.${name}`, value, 1, 1000);
-const TOKENS = { characters: RUN_PARTS, shingles: RUN_PARTS };
+const FORMS = "'words', 'characters:N' or 'shingles:N' (N in 1..1000)";
+const FORM = /^(?:words|(characters|shingles):([1-9]\d{0,2}|1000))$/;
 
 /** How texts are split, checked. */
 export interface Splitter {
@@ -42,31 +37,20 @@ export interface Splitter {
 /** Checks how texts are split. */
 export function splitterOf(tokens: Tokens): Splitter {
   const plain = { wordsInToken: null, isData: true };
-  if (tokens === 'words') return { ...plain, kind: tokens, split: words, wordsInToken: 1 };
   if (typeof tokens === 'function') {
     const { kind = 'own' } = tokens;
     if (typeof kind !== 'string') throw wrongType('tokens.kind', 'a string', kind);
     return { ...plain, kind, split: (text) => tokensOf(tokens, text), isData: false };
   }
-  if (typeof tokens !== 'object' || tokens === null) throw notTokens(tokens);
-  const given = checkOptions<TokensAsData>(tokens, TOKENS, 'tokens');
-  if (Object.keys(given).length !== 1) throw notTokens(tokens);
-  const { characters, shingles } = given;
-  if (characters !== undefined) {
-    return { ...plain, kind: `characters(${characters})`, split: charactersBy(characters) };
+  if (typeof tokens !== 'string') {
+    throw wrongType('tokens', `${FORMS}, or a function from a text to strings`, tokens);
   }
-  const count = shingles as number;
-  return {
-    ...plain,
-    kind: `shingles(${count}, words)`,
-    split: (text) => runsOf(words(text), count, ' '),
-    wordsInToken: count,
-  };
-}
-
-function notTokens(given: unknown): TypeError {
-  const known = "'words', { shingles: n }, { characters: n } or a function";
-  return wrongType('tokens', `${known} from a text to strings`, given);
+  const [kind, parts, digits] = FORM.exec(tokens) ?? [];
+  if (kind === undefined) throw wrongValue('tokens', FORMS, tokens);
+  const count = Number(digits);
+  if (parts === 'characters') return { ...plain, kind, split: charactersBy(count) };
+  const split = parts === undefined ? words : (text: string) => runsOf(words(text), count, ' ');
+  return { ...plain, kind, split, wordsInToken: parts === undefined ? 1 : count };
 }
 
 /** Scripts written without spaces, called dense: Han, Hiragana and Katakana. */

@@ -50,7 +50,7 @@ beforeAll(async () => {
   expect(made.code === 0 ? 0 : made.stderr).toBe(0);
   rmSync(at('old.jsonl'));
   codes = await new TextHasher({
-    ...{ bits: 256, tokens: { shingles: 2 }, projection: 'minwise' },
+    ...{ bits: 256, tokens: 'shingles:2', projection: 'minwise' },
   }).hashAll(texts);
 });
 

@@ -68,7 +68,7 @@ describe('the whole job', () => {
     expect(plan.map(({ id }) => id)).toEqual(listed.map((row) => `d${row}`));
     const dropped = plan.filter(({ action }) => action === 'drop');
     expect(dropped.map(({ row }) => row)).toEqual(copies.map((_, i) => 40 + i));
-    const hasher = new TextHasher({ bits: 256, tokens: { shingles: 2 }, projection: 'minwise' });
+    const hasher = new TextHasher({ bits: 256, tokens: 'shingles:2', projection: 'minwise' });
     for (const { row, group, duplicate_of, distance } of dropped) {
       expect([group, duplicate_of]).toEqual([row - 40, row - 40]);
       const [one, other] = [row, row - 40].map((each) => hasher.hash(texts[each]));

@@ -164,7 +164,7 @@ describe('fingerprint of texts', () => {
     expect(code).toBe(0);
     expect(stderr).toContain('reading the texts twice');
     const bodies = (await docs()).map(({ body }) => body);
-    const tokens = { shingles: 2 };
+    const tokens = 'shingles:2';
     const frequencies = new TextHasher({ tokens }).fit(bodies);
     const hasher = new TextHasher({
       ...{ tokens, frequencies, counting: 'log' },
@@ -229,7 +229,7 @@ describe('the input of fingerprint', () => {
     [['--vector', 'one'], 2, 'column "one" is'],
     [['--text', 'one', '--vector', 'n'], 2, 'give one of --vector, --text'],
     [['--text', 'one', '--id', 'name'], 2, 'no column "name"'],
-    [['--text', 'one', '--tokens', 'letters'], 2, '--tokens expected words, characters:N'],
+    [['--text', 'one', '--tokens', 'letters'], 2, "--tokens expected 'words', 'characters:N'"],
     [['--text', 'one', '--seed', '-1'], 2, '--seed expected an integer'],
     [['--text', 'one', '--bits', '0'], 2, '--bits expected an integer in 1..65535, got 0'],
     [['--text', 'one', 'another'], 2, 'expected one input, got also another'],

@@ -233,7 +233,7 @@ describe('halfspace pairs', () => {
     const { code, stdout, stderr } = await run(['pairs', at('texts.jsonl'), '--text', 'body']);
     expect(code).toBe(0);
     expect(stderr).toContain('have a Jaccard similarity of 0.6 or more: up to some 10 %');
-    const hasher = new TextHasher({ bits: 256, tokens: { shingles: 2 }, projection: 'minwise' });
+    const hasher = new TextHasher({ bits: 256, tokens: 'shingles:2', projection: 'minwise' });
     const distance = (a: number, b: number) =>
       hammingDistance(hasher.hash(texts[a]), hasher.hash(texts[b]));
     // Row 3 has 10 of the 12 pairs that either has; row 1 has its own.

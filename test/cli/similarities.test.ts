@@ -22,7 +22,7 @@ function textsOf(count: number): string[] {
 }
 
 const texts = textsOf(120);
-const sets = texts.map((text) => new Set(splitterOf({ shingles: 2 }).split(text)));
+const sets = texts.map((text) => new Set(splitterOf('shingles:2').split(text)));
 const jaccardOf = (a: number, b: number) => {
   const common = [...sets[a]].filter((token) => sets[b].has(token)).length;
   return common / (sets[a].size + sets[b].size - common);

@@ -323,7 +323,7 @@ const texts: Run = async (draws) => {
       empty: 'null' as const,
       counting: draws.pick(['raw', 'log', 'binary'] as const),
     },
-    tokens: draws.pick(['words' as const, { characters: 3 }, { shingles: 2 }]),
+    tokens: draws.pick(['words', 'characters:3', 'shingles:2'] as const),
   };
   const hasher = new TextHasher(options);
   const codes = await hasher.hashAll(all);

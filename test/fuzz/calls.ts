@@ -210,7 +210,7 @@ const LIBRARY: Record<string, MakeCall> = {
     (draws: Draws) => ({
       ...{ bits: 20, seed: 1, stopWords: ['a'], counting: 'log', empty: 'null' },
       ...{
-        tokens: draws.pick(['words', { characters: 3 }, { shingles: 2 }, (text: string) => [text]]),
+        tokens: draws.pick(['words', 'characters:3', 'shingles:2', (text: string) => [text]]),
       },
     }),
   ),

@@ -126,7 +126,7 @@ describe('codes by minwise', () => {
 });
 
 it('a text is the set of its tokens', () => {
-  const tokens = { shingles: 2 };
+  const tokens = 'shingles:2';
   const options = { bits: 256, tokens, projection: 'minwise' } as const;
   const hasher = new TextHasher({ ...options, counting: 'log' });
   const [one, other] = ['to be or not to be that is', 'to be or not to be this is'];

@@ -68,7 +68,7 @@ describe('planted copies', () => {
 
   it('are compared with their originals as sets are by the definition', async () => {
     const hasher = new TextHasher({
-      tokens: { shingles: 2 },
+      tokens: 'shingles:2',
       projection: 'minwise',
       empty: 'null',
     });
@@ -76,7 +76,7 @@ describe('planted copies', () => {
     expect(scored.length).toBe(copies.length);
     for (const [i, { original, text, isSame }] of copies.entries()) {
       const [one, other] = [texts[original], text].map(
-        (own) => new Set(splitterOf({ shingles: 2 }).split(own)),
+        (own) => new Set(splitterOf('shingles:2').split(own)),
       );
       const common = [...one].filter((token) => other.has(token)).length;
       expect(scored[i].similarity).toBeCloseTo(common / (one.size + other.size - common), 12);

@@ -57,7 +57,7 @@ for (let i = 0; i < 15; i++) {
   texts.push([...some(12), ...inside, ...some(6)]);
 }
 
-const hasher = new TextHasher({ bits: 256, tokens: { shingles: 2 }, projection: 'minwise' });
+const hasher = new TextHasher({ bits: 256, tokens: 'shingles:2', projection: 'minwise' });
 const codes = await hasher.hashAll(texts.map((text) => text.join(' ')));
 const rows = texts.map((text) => hasher.vectorize(text.join(' ')));
 const offsets = new Uint32Array(rows.length + 1);

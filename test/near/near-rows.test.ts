@@ -77,7 +77,7 @@ describe('bands of min-hashes', () => {
     const draws = new Draws('bands');
     const options = {
       bits: 256,
-      tokens: { shingles: 1 },
+      tokens: 'shingles:1',
       projection: 'minwise',
     } as const;
     const hasher = new TextHasher({ ...options, empty: 'null' });
@@ -103,7 +103,7 @@ describe('bands of min-hashes', () => {
 
   it('of an empty text are 0', async () => {
     const keys = new BandKeys({ width: 2, count: 5 });
-    const options = { bits: 64, tokens: { shingles: 2 }, projection: 'minwise' } as const;
+    const options = { bits: 64, tokens: 'shingles:2', projection: 'minwise' } as const;
     const hasher = new TextHasher({ ...options, empty: 'null' });
     await hasher.hashWithKeys(['', 'a few words of a text'], keys, {});
     expect(keys.all().subarray(0, 5)).toEqual(new Uint32Array(5));

@@ -3,7 +3,7 @@ import { FormatError } from '../../src/base/check';
 import { SimHasher } from '../../src/hashing/simhash';
 import { frequenciesFromArrow, frequenciesToArrow } from '../../src/text/frequency-file';
 import { FrequencyTable } from '../../src/text/frequency-table';
-import { TextHasher } from '../../src/text/text-hasher';
+import { TextHasher, type TextHasherOptions } from '../../src/text/text-hasher';
 import { hashWord, splitterOf, type Tokens, words } from '../../src/text/tokens';
 import { runInChild } from '../table/in-child';
 import type { LongLineReport } from './long-line.child';
@@ -60,7 +60,7 @@ describe('lone surrogates', () => {
   });
 
   it('are characters of n-grams', () => {
-    const hasher = new TextHasher({ tokens: { characters: 2 } });
+    const hasher = new TextHasher({ tokens: 'characters:2' });
     expect(wordsOf(hasher, 'a\ud800b').sort()).toEqual(['a\ud800', '\ud800b']);
   });
 });
@@ -109,8 +109,8 @@ describe('a table of frequencies', () => {
   const texts = ['red apple', 'green apple', 'red tree'];
   const own = Object.assign((text: string) => text.split(' '), {});
 
-  it.each([
-    ['tokens', { tokens: { shingles: 2 } }, "tokens 'words', not 'shingles(2, words)'"],
+  it.each<[string, TextHasherOptions, string]>([
+    ['tokens', { tokens: 'shingles:2' }, "tokens 'words', not 'shingles:2'"],
     ['tokens of your own', { tokens: own }, "tokens 'words', not 'own'"],
     [
       'tokens of your own by name',
@@ -155,12 +155,10 @@ describe('weights that are no numbers', () => {
 describe('what is not known is refused, and what is known listed', () => {
   const make = (options: object) => () => new TextHasher(options as never);
   it.each<[object, string]>([
-    [{ tokens: 'bigrams' }, '"tokens" expected \'words\', { shingles: n }, { characters: n }'],
+    [{ tokens: 'bigrams' }, `"tokens" expected 'words', 'characters:N' or 'shingles:N' (N in 1`],
+    [{ tokens: 'words:2' }, '(N in 1..1000), got "words:2"'],
     [{ tokens: null }, 'or a function from a text to strings, got null'],
-    [{ tokens: {} }, '"tokens" expected \'words\''],
-    [{ tokens: { shingles: 2, characters: 3 } }, '"tokens" expected \'words\''],
-    [{ tokens: { shingles: 2, of: 'words' } }, '"tokens" has no option "of"'],
-    [{ tokens: { shingle: 2 } }, '"tokens" has no option "shingle", did you mean "shingles"?'],
+    [{ tokens: { shingles: 2 } }, '"tokens" expected \'words\''],
     [{ counting: 'sqrt' }, `"counting" expected one of 'raw', 'log', 'binary', got "sqrt"`],
     [{ projection: 'hadamard' }, `"projection" expected one of 'signs', 'gaussian', 'direct'`],
     [{ stopwords: [] }, 'stopWords'],
@@ -197,8 +195,8 @@ describe('arguments of the wrong type', () => {
 
   it.each<[string, () => unknown, string]>([
     ['words', of(words, 7), '"text" expected a string, got 7'],
-    ['characters', of(splitBy({ characters: 2 }), null), '"text" expected a string, got null'],
-    ['shingles', of(splitBy({ shingles: 2 }), {}), '"text" expected a string, got Object'],
+    ['characters', of(splitBy('characters:2'), null), '"text" expected a string, got null'],
+    ['shingles', of(splitBy('shingles:2'), {}), '"text" expected a string, got Object'],
     ['tokens that are none', of(splitBy((() => 1) as never), 'a'), '"tokens" expected a function'],
     ['hashWord', of(hashWord, { length: 2 ** 53 }), '"word" expected a string, got Object'],
     ['keywords', of(hasher.keywords.bind(hasher), 'a', 1n), '"count" expected a number, got 1n'],

@@ -54,8 +54,8 @@ describe.each(['signs', 'minwise'] as const)('a hasher of %s', (projection) => {
 
   it.each<[string, Tokens]>([
     ['words', 'words'],
-    ['shingles', { shingles: 2 }],
-    ['characters', { characters: 4 }],
+    ['shingles', 'shingles:2'],
+    ['characters', 'characters:4'],
     ['tokens of the caller', (text: string) => text.toLowerCase().match(/\S+/g) ?? []],
   ])('reads %s of texts without them, in every call', async (_, tokens) => {
     const hasher = new TextHasher({ bits: 64, projection, tokens, normalize });

@@ -159,8 +159,8 @@ describe('the table of frequencies', () => {
 
   it('is refused by other tokens', () => {
     const frequencies = hasher.fit(texts);
-    expect(() => new TextHasher({ frequencies, tokens: { characters: 3 } })).toThrow(
-      "the frequency table was made with tokens 'words', not 'characters(3)'",
+    expect(() => new TextHasher({ frequencies, tokens: 'characters:3' })).toThrow(
+      "the frequency table was made with tokens 'words', not 'characters:3'",
     );
   });
 });
@@ -277,7 +277,7 @@ describe('many texts', () => {
 it('passes on the dimensions of tokens in the order of the text', () => {
   const text = 'to be or not to be';
   for (const projection of ['minwise', 'signs'] as const) {
-    const own = new TextHasher({ tokens: { shingles: 2 }, projection });
+    const own = new TextHasher({ tokens: 'shingles:2', projection });
     const members = ['to be', 'be or', 'or not', 'not to'].map((pair) => own.members(pair)[0]);
     expect([...new Set(own.members(text))]).toEqual(members);
     expect([...own.vectorize(text).indices].sort()).toEqual(members.sort());
@@ -287,7 +287,7 @@ it('passes on the dimensions of tokens in the order of the text', () => {
 it('refuses what it does not know', () => {
   const make = (options: object) => () => new TextHasher(options as never);
   expect(make({ counting: 'sqrt' })).toThrow(/"counting" expected one of/);
-  expect(make({ tokens: 'bigrams' })).toThrow(`"tokens" expected 'words', { shingles: n }`);
+  expect(make({ tokens: 'bigrams' })).toThrow(`"tokens" expected 'words', 'characters:N'`);
   expect(make({ projection: 'direct', bits: 65 })).toThrow(/at most 64/);
   expect(make({ projection: 'hadamard' })).toThrow(/"projection" expected one of/);
   expect(make({ frequencies: {} })).toThrow('"frequencies" expected a FrequencyTable');

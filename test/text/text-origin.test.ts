@@ -36,7 +36,7 @@ const frequencies = new TextHasher().fit(texts);
 const others = new TextHasher().fit([...texts, 'one more text about tea']);
 
 describe.each<[string, TextHasherOptions, TextHasherOptions]>([
-  ['tokens', {}, { tokens: { shingles: 2 } }],
+  ['tokens', {}, { tokens: 'shingles:2' }],
   [
     'tokens of their own',
     { tokens: Object.assign((text: string) => text.split(' '), { kind: 'mine' }) },
@@ -46,7 +46,7 @@ describe.each<[string, TextHasherOptions, TextHasherOptions]>([
   ['frequencies', {}, { frequencies }],
   ['frequencies of other texts', { frequencies: others }, { frequencies }],
   ['stop words', { stopWords: ['of'] }, { stopWords: ['a', 'of'] }],
-  ['tokens of sets', { projection: 'minwise' }, { projection: 'minwise', tokens: { shingles: 2 } }],
+  ['tokens of sets', { projection: 'minwise' }, { projection: 'minwise', tokens: 'shingles:2' }],
 ])('codes of texts with other %s', async (_, one, other) => {
   const [left, right] = [await codesOf(one), await codesOf(other)];
   const named = [left, right].map(({ origin }) => origin?.texts as string);
@@ -89,8 +89,12 @@ describe.each<[string, TextHasherOptions, TextHasherOptions]>([
 
 describe('codes of texts', () => {
   it('that were read alike are compared, whatever came between', async () => {
-    const one = { tokens: { shingles: 2 }, stopWords: ['of', 'a'], frequencies: tableOf(2) };
-    const other = { tokens: { shingles: 2 }, stopWords: ['a', 'of'], frequencies: tableOf(2) };
+    const one = { tokens: 'shingles:2' as const, stopWords: ['of', 'a'], frequencies: tableOf(2) };
+    const other = {
+      tokens: 'shingles:2' as const,
+      stopWords: ['a', 'of'],
+      frequencies: tableOf(2),
+    };
     expect(await paired(await codesOf(one), await codesOf(other))).toBeGreaterThan(0);
     const hasher = new TextHasher({ bits: 64, ...one });
     const streamed = await hasher.hashAll(texts.values());
@@ -117,7 +121,7 @@ describe('codes of texts', () => {
 
 /** A table whose words were counted in other orders and parts, by `parts`. */
 function tableOf(parts: number): FrequencyTable {
-  const hasher = new TextHasher({ tokens: parts === 1 ? 'words' : { shingles: 2 } });
+  const hasher = new TextHasher({ tokens: parts === 1 ? 'words' : 'shingles:2' });
   const table = hasher.fit([]);
   const size = Math.ceil(texts.length / parts);
   for (let part = parts - 1; part >= 0; part--) {

@@ -51,7 +51,7 @@ describe('texts as sets', () => {
     for (let trial = 0; trial < 300; trial++) {
       const text = randomText(draws.integer(60));
       for (const width of [1, 2, 5]) {
-        const tokens = width === 1 ? 'words' : { shingles: width };
+        const tokens = width === 1 ? 'words' : (`shingles:${width}` as const);
         expect(setOf(hasherOf(tokens), text), text).toEqual(naiveSet(text, width));
       }
     }
@@ -67,7 +67,7 @@ describe('texts as sets', () => {
       `${'a '.repeat(40_000)}${'y'.repeat(70_000)} ${'東'.repeat(66_000)} b c`,
     ];
     for (const text of texts) {
-      expect(setOf(hasherOf({ shingles: 3 }), text)).toEqual(naiveSet(text, 3));
+      expect(setOf(hasherOf('shingles:3'), text)).toEqual(naiveSet(text, 3));
     }
   });
 
@@ -77,23 +77,23 @@ describe('texts as sets', () => {
     for (let length = 0; length < 200; length++) {
       const letters = 'aZ09'.repeat(length).slice(0, length);
       for (const text of [ascii(length), letters, `${letters} ${ascii(20)}`, ` ${letters}-`]) {
-        const hasher = hasherOf({ shingles: 2 });
+        const hasher = hasherOf('shingles:2');
         expect(setOf(hasher, text), text).toEqual(naiveSet(text, 2));
       }
     }
     // The longest text that is read at once, one more, and the same as words of one letter.
     for (const text of ['b'.repeat(65_536), 'b'.repeat(65_537), 'c '.repeat(32_768)]) {
-      expect(setOf(hasherOf({ shingles: 2 }), text)).toEqual(naiveSet(text, 2));
+      expect(setOf(hasherOf('shingles:2'), text)).toEqual(naiveSet(text, 2));
     }
   });
 
   it('have the codes of their vectors, whichever way they are read', async () => {
     const texts = Array.from({ length: 1500 }, () => randomText(draws.integer(30)));
-    const hasher = hasherOf({ shingles: 2 });
+    const hasher = hasherOf('shingles:2');
     const codes = await hasher.hashAll(texts);
     expect(codes.count).toBe(1500);
     // A stop word that never occurs: read by way of strings.
-    const spelled = await hasherOf({ shingles: 2 }, { stopWords: ['\n'] }).hashAll(texts);
+    const spelled = await hasherOf('shingles:2', { stopWords: ['\n'] }).hashAll(texts);
     expect(spelled.bytes).toEqual(codes.bytes);
     texts.forEach((text, row) => {
       const vector = hasher.vectorize(text);
@@ -105,12 +105,12 @@ describe('texts as sets', () => {
 
 it('stop words leave the numbers of the rule', () => {
   const text = 'a cup of tea and a cup of milk';
-  const all = setOf(hasherOf({ shingles: 2 }), text).map(([number]) => number);
-  const some = setOf(hasherOf({ shingles: 2 }, { stopWords: ['a cup'] }), text);
+  const all = setOf(hasherOf('shingles:2'), text).map(([number]) => number);
+  const some = setOf(hasherOf('shingles:2', { stopWords: ['a cup'] }), text);
   expect(some.map(([number]) => number)).toEqual(
     all.filter((one) => one !== numberOf(['a', 'cup'])),
   );
-  const simhash = new TextHasher({ tokens: { shingles: 2 } }).vectorize('green tea');
+  const simhash = new TextHasher({ tokens: 'shingles:2' }).vectorize('green tea');
   expect([...(simhash.indices as BigUint64Array)]).toEqual([hashWord('green tea')]);
 });
 

@@ -32,28 +32,26 @@ describe('words', () => {
 
 describe('characters and shingles', () => {
   it('overlap', () => {
-    expect(splitBy({ characters: 3 }, 'Ab  cd')).toEqual(['ab ', 'b c', ' cd']);
-    expect(splitBy({ characters: 2 }, '😀😁x')).toEqual(['😀😁', '😁x']);
-    expect(splitBy({ shingles: 2 }, 'a b c d')).toEqual(['a b', 'b c', 'c d']);
+    expect(splitBy('characters:3', 'Ab  cd')).toEqual(['ab ', 'b c', ' cd']);
+    expect(splitBy('characters:2', '😀😁x')).toEqual(['😀😁', '😁x']);
+    expect(splitBy('shingles:2', 'a b c d')).toEqual(['a b', 'b c', 'c d']);
   });
 
   it('a shorter text is one', () => {
-    expect(splitBy({ characters: 9 }, 'abc')).toEqual(['abc']);
-    expect(splitBy({ shingles: 3 }, 'a b')).toEqual(['a b']);
-    expect(splitBy({ shingles: 3 }, '')).toEqual([]);
-    expect(splitBy({ characters: 4 }, '  ')).toEqual([]);
+    expect(splitBy('characters:9', 'abc')).toEqual(['abc']);
+    expect(splitBy('shingles:3', 'a b')).toEqual(['a b']);
+    expect(splitBy('shingles:3', '')).toEqual([]);
+    expect(splitBy('characters:4', '  ')).toEqual([]);
   });
 
   it('refuse no characters', () => {
-    const expected = 'tokens."characters" expected an integer in 1..1000, got 0';
-    expect(() => splitterOf({ characters: 0 })).toThrow(expected);
-    expect(() => splitterOf({ shingles: 1.5 })).toThrow('tokens."shingles" expected');
+    for (const tokens of ['characters:0', 'shingles:1.5', 'shingles:1001', 'words:1'] as Tokens[])
+      expect(() => splitterOf(tokens)).toThrow(`(N in 1..1000), got "${tokens}"`);
+    expect(splitterOf('shingles:1000').wordsInToken).toBe(1000);
   });
 });
 
 it('kinds name themselves', () => {
-  const kinds: Tokens[] = [...['words' as const, { characters: 4 }, { shingles: 3 }]];
-  expect(kinds.map((tokens) => splitterOf(tokens).kind)).toEqual([
-    ...['words', 'characters(4)', 'shingles(3, words)'],
-  ]);
+  const kinds: Tokens[] = ['words', 'characters:4', 'shingles:3'];
+  expect(kinds.map((tokens) => splitterOf(tokens).kind)).toEqual(kinds);
 });

@@ -90,7 +90,7 @@ const ONE = { threads: 1 };
 const hashers = {
   signs: new SimHasher({ bits: 128 }),
   hadamard: new SimHasher({ bits: 128, dimensions: 32, projection: 'hadamard' }),
-  texts: new TextHasher({ bits: 128, tokens: { shingles: 2 } }),
+  texts: new TextHasher({ bits: 128, tokens: 'shingles:2' }),
 };
 const scans = { k: 7, rank: 'hamming', method: 'scan' } as const;
 const bands = { maxDistance: 8, method: 'bands' } as const;

@@ -152,7 +152,7 @@ describe('hashAll of texts', () => {
   const kinds: [string, TextHasherOptions][] = [
     ['words', { stopWords: words.slice(0, 9), counting: 'log', empty: 'null' }],
     ['words by frequency', { frequencies: table, projection: 'direct' }],
-    ['characters', { tokens: { characters: 3 }, bits: 256, seed: 9n }],
+    ['characters', { tokens: 'characters:3', bits: 256, seed: 9n }],
     ['own tokens', { tokens: (text) => text.split('a') }],
   ];
 

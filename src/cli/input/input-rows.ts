@@ -137,7 +137,7 @@ export async function openInputRows(
     settings: textSettingsOf(call),
     frequencies: await frequenciesOf(call, path, source.columns),
   };
-  textHasherOf(call, text); // a wrong --tokens is reported before rows are read
+  textHasherOf(text); // a wrong --tokens is reported before rows are read
   const areSets = areTextsSets === true && !OF_VECTORS.some((name) => call.has(name));
   return new InputRows(call, reader, { ...base, text, areSets });
 }
@@ -179,14 +179,10 @@ function textSettingsOf(call: Call): TextSettings {
 }
 
 /** A hasher of texts; `like` one of vectors: by 'minwise' a text becomes another vector, a set. */
-export function textHasherOf(
-  call: Call,
-  { settings, frequencies }: TextTerms,
-  like?: SimHasher,
-): TextHasher {
+export function textHasherOf({ settings, frequencies }: TextTerms, like?: SimHasher): TextHasher {
   const { tokens, counting, normalize } = settings;
   return new TextHasher({
-    tokens: tokensOf(call, tokens),
+    tokens: tokens as Tokens,
     normalize: normalize?.split(',') as TextHasherOptions['normalize'],
     counting: counting as Counting | undefined,
     frequencies: frequencies ?? undefined,
@@ -196,18 +192,6 @@ export function textHasherOf(
   });
 }
 
-/** What splits texts, by the value of --tokens. */
-function tokensOf(call: Call, text: string): Tokens {
-  const [kind, detail] = text.split(/:(.*)/s);
-  const count = Number(detail);
-  const isCounted = Number.isInteger(count) && count > 0;
-  if (text === 'words') return text;
-  if (kind === 'characters' && isCounted) return { characters: count };
-  if (kind === 'shingles' && isCounted) return { shingles: count };
-  const known = 'words, characters:N or shingles:N';
-  return call.misuse(`--tokens expected ${known}, got "${text}"`);
-}
-
 /** Counts in how many texts of a column each word is, as the options of the call split them. */
 export async function countFrequencies(
   call: Call,
@@ -215,7 +199,7 @@ export async function countFrequencies(
   column: string,
 ): Promise<FrequencyTable> {
   const terms = { settings: textSettingsOf(call), frequencies: null };
-  const hasher = textHasherOf(call, terms);
+  const hasher = textHasherOf(terms);
   const table = hasher.fit([]);
   // Batch by batch, so that memory grows with the distinct words alone.
   for await (const batch of batchesOf(call, reader)) {
@@ -334,7 +318,7 @@ export class InputRows {
     const { text } = this.choice;
     if (text === null || this.#textHasher !== null) return this.#textHasher;
     const hasher = this.#hasherFor(NO_ROWS);
-    this.#textHasher = textHasherOf(this.call, text, hasher);
+    this.#textHasher = textHasherOf(text, hasher);
     checkSameTexts(this.reader.file, hasher.origin, this.#textHasher.origin);
     return this.#textHasher;
   }

@@ -185,7 +185,7 @@ async function textQuery(
   if (terms === null) {
     call.fail(`${folder.path} was not made of texts: search by --row-id, or by a file of vectors`);
   }
-  const vectors = textHasherOf(call, terms, like).vectorsOf([text]);
+  const vectors = textHasherOf(terms, like).vectorsOf([text]);
   if (vectors.values.length === 0) call.fail(`--query has no words that count: ${text}`);
   return { names: [0], kind: 'row', vectors, self: null };
 }
