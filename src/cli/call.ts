@@ -9,7 +9,7 @@ import type { InStages } from '../base/long-work';
 import type { FileStates } from '../formats/web-source';
 import { checkTogether, type Option, type Parsed, parse, type Together } from './options';
 import { printable } from './output/figures';
-import { CommandError, misuse, type Output, type Progress, type Talk } from './talk';
+import { CommandError, misuse, type Output, type Talk } from './talk';
 
 /**
  * The code of a verb. Resolves to exit code 0, or to 1 where a check found what it looks for, as
@@ -143,23 +143,13 @@ export class Call {
     });
   }
 
-  /** Starts a line of progress on stderr, which is drawn on a terminal only. */
-  progress(label: string, total: number): Progress {
-    return this.talk.progress(label, total);
-  }
-
   /** Runs a long call of the library; shows its progress under `label`, and stops it by Ctrl-C. */
   readonly long: InStages = async (label, work) => {
-    const lines: Progress[] = [];
-    const onProgress = (done: number, total: number) => {
-      // The first report is the first to know the total.
-      if (lines.length === 0) lines.push(this.progress(label, total));
-      lines[0].at(done);
-    };
+    const line = this.talk.progress(label);
     try {
-      return await work({ onProgress, signal: this.signal });
+      return await work({ onProgress: line.at, signal: this.signal });
     } finally {
-      lines[0]?.end();
+      line.end();
     }
   };
 

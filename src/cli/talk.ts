@@ -7,14 +7,14 @@ import { durationText, printable } from './output/figures';
 
 /**
  * Ends the command: the message is what the user reads. Exit code 1 is a failure, 2 a wrong
- * command line, 3 data that cannot be read at the next try either.
+ * command line.
  */
 export class CommandError extends Error {
   override readonly name = 'CommandError';
 
   constructor(
     message: string,
-    readonly exitCode: 1 | 2 | 3,
+    readonly exitCode: 1 | 2,
     options?: { cause?: unknown },
   ) {
     super(message, options);
@@ -80,18 +80,13 @@ export function isAbort(error: unknown): boolean {
   return error instanceof Error && error.name === 'AbortError';
 }
 
-/** An error that ends the command with exit code 3: data that cannot be read at the next try. */
-export function badData(message: string, options?: { cause?: unknown }): CommandError {
-  return new CommandError(message, 3, options);
-}
-
 export function misuse(message: string): CommandError {
   return new CommandError(message, 2);
 }
 
-export interface Progress {
+interface Progress {
   /** Reports how many are done in all, not since the last call. */
-  at(done: number): void;
+  at(done: number, total: number): void;
   end(): void;
 }
 
@@ -146,13 +141,13 @@ export class Talk {
    * A line of progress. It is not drawn with `--quiet`, nor where the stream is no terminal, or one
    * without control sequences (TERM=dumb).
    */
-  progress(label: string, total: number): Progress {
+  progress(label: string): Progress {
     const isShown = this.stream.isTTY === true && !this.isQuiet && process.env.TERM !== 'dumb';
     const start = performance.now();
     // The time of the last drawing, set so that the first one comes after FIRST_MILLISECONDS.
     let drawn = start + FIRST_MILLISECONDS - REDRAW_MILLISECONDS;
     return {
-      at: (done) => {
+      at: (done, total) => {
         this.onProgress?.(label, shareOf(done, total));
         const now = performance.now();
         if (!isShown || now - drawn < REDRAW_MILLISECONDS) return;

@@ -38,7 +38,7 @@ export interface CreateRowsOptions {
    * @default 'keep'
    */
   formulas?: 'keep' | 'text';
-  /** Metadata of an Arrow file, which then has checksums. @internal */
+  /** Metadata of an Arrow file, which then has checksums; other formats have none. @internal */
   header?: SealHeader;
 }
 
@@ -95,9 +95,6 @@ export async function createRows(
     throw new RangeError(`${problem}: ${OUTPUT_FORMATS.join(', ')}`);
   }
   checkOutputFormat(format);
-  if (header !== undefined && format !== 'arrow' && format !== 'arrows') {
-    throw wrongValue('header', "a format 'arrow' or 'arrows'", format);
-  }
   const output =
     typeof stream === 'string'
       ? await openOutput(stream, { force, inputs })

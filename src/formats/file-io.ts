@@ -251,14 +251,15 @@ export async function readWhole(path: string, byteLength?: number): Promise<Uint
 }
 
 /**
- * Calls `take` for each piece of a file of `byteLength` bytes, which is 1 MiB but for the last one.
- * A piece is valid until the next; another size of the file throws.
+ * The checksum of a file of `byteLength` bytes, as manifests state it; another size throws. Calls
+ * `passed` with the bytes of each piece.
  */
-export async function eachPiece(
+export async function checksumOf(
   path: string,
   byteLength: number,
-  take: (piece: Uint8Array) => void,
-): Promise<void> {
+  passed: (bytes: number) => void,
+): Promise<string> {
+  const sum = new FileChecksum();
   const file = await open(path, 'r');
   try {
     checkFileSize((await file.stat()).size, byteLength, path);
@@ -269,8 +270,10 @@ export async function eachPiece(
       if ((await fill(file, piece.subarray(0, length), at)) < length) {
         throw new FormatError('cut short while it was read', path);
       }
-      take(piece.subarray(0, length));
+      passed(length);
+      sum.add(piece.subarray(0, length));
     }
+    return sum.text;
   } finally {
     await file.close();
   }
@@ -296,16 +299,6 @@ export async function fill(file: Readable, bytes: Uint8Array, at = 0): Promise<n
     filled += bytesRead;
   }
   return filled;
-}
-
-/** The checksum of a file, as manifests state it. */
-export async function checksumOf(path: string, signal?: AbortSignal): Promise<string> {
-  const sum = new FileChecksum();
-  await eachPiece(path, (await stat(path)).size, (piece) => {
-    signal?.throwIfAborted();
-    sum.add(piece);
-  });
-  return sum.text;
 }
 
 /** Makes new names in a folder last; does nothing where folders cannot be synced (Windows). */

@@ -63,13 +63,9 @@ export async function savePlan(
 ): Promise<void> {
   const ids = given && checkIds(given, plan.count);
   const format = formatOfPath(path);
-  const isArrow = format === 'arrow' || format === 'arrows';
   const rows = which === 'groups' ? doubtfulRows(plan) : listedRows(plan);
-  const writer = await createRows(path, {
-    force: true,
-    formulas: 'text',
-    ...(isArrow && { header: { kind: 'plan' } }),
-  });
+  const header = { kind: 'plan' } as const;
+  const writer = await createRows(path, { force: true, formulas: 'text', header });
   try {
     const part = { ids, source, rows, isRounded: isRounded(format) };
     await eachPlanBatch(plan, part, (batch) => writer.write(batch));
@@ -221,8 +217,7 @@ export async function applyChecked(
       await target.close();
       return;
     }
-    const header = format === 'arrow' || format === 'arrows' ? reader.header : undefined;
-    const writer = await writerTo(target, format, { header });
+    const writer = await writerTo(target, format, { header: reader.header });
     await copyRows(plan, source, reader, given, writer);
     await writer.close();
   } catch (error) {

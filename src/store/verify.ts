@@ -8,11 +8,10 @@ import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { asFormatError, checkOptions, FormatError, messageOf, wrongType } from '../base/check';
 import { LONG_CALL, type LongCall } from '../base/long-work';
-import { eachPiece } from '../formats/file-io';
+import { checksumOf } from '../formats/file-io';
 import type { Id } from '../index/ids';
 import type { VectorColumns } from '../index/vectors/row-vectors';
 import { coarseScale, scalesOf } from '../kernels/residuals';
-import { FileChecksum } from '../table/sealed/seal';
 import { frequenciesFromArrow } from '../text/frequency-file';
 import { COPIES, idAt, NO_PARTITION, vectorChecks } from './blocks';
 import { COLUMN_ROWS, StoredColumns } from './columns';
@@ -130,12 +129,7 @@ export async function checkFile(
   passed: (bytes: number) => void = () => undefined,
 ): Promise<void> {
   const path = join(folder, file.name);
-  const checksum = new FileChecksum();
-  await eachPiece(path, file.bytes, (piece) => {
-    passed(piece.length);
-    checksum.add(piece);
-  });
-  checkFileChecksum(checksum.text, file, path);
+  checkFileChecksum(await checksumOf(path, file.bytes, passed), file, path);
 }
 
 /** Checks what files say of each other, read as searches read them. */

@@ -6,6 +6,7 @@
  */
 
 import { readFile, stat } from 'node:fs/promises';
+import { FormatError } from '../../base/check';
 import { type CodeOrigin, checkSameTexts } from '../../codes/codes';
 import { isMissing } from '../../measure/recall';
 import {
@@ -35,7 +36,6 @@ import type { BandKeys } from '../../text/text-set';
 import { vectorAt } from '../../vectors/vectors';
 import type { Call } from '../call';
 import { counted } from '../output/figures';
-import { badData } from '../talk';
 import {
   batchesOf,
   chooseId,
@@ -455,10 +455,10 @@ export class InputRows {
       const row = own ?? query;
       const at = Number(row ?? id ?? 0);
       const first = typeof firstRow === 'number' ? firstRow : firstRow();
-      const place = `${this.reader.file}: row ${rows?.[at] ?? at + first}:`;
+      const place = `row ${rows?.[at] ?? at + first}:`;
       const column = row === undefined ? ` column "${this.choice.idColumn}"` : '';
       const rest = (error as Error).message.slice(found.length);
-      throw badData(place + column + rest, { cause: error });
+      throw new FormatError(place + column + rest, this.reader.file, { cause: error });
     }
   }
 }

@@ -133,22 +133,19 @@ export function readAhead<T>(source: AsyncIterable<T>): AsyncIterable<T> {
  * at Ctrl-C.
  */
 export function batchesOf(call: Call, reader: RowReader): AsyncIterableIterator<RowBatch> {
-  return iterated(async (send) => {
-    const { file, rowCount, byteCount } = reader;
-    const total = rowCount ?? byteCount;
-    const progress = total === null ? null : call.progress(`reading ${file}`, total);
-    let rows = 0;
-    try {
+  const { file, rowCount, byteCount } = reader;
+  const total = rowCount ?? byteCount;
+  return iterated((send) =>
+    call.long(`reading ${file}`, async ({ onProgress, signal }) => {
+      let rows = 0;
       for await (const batch of readAhead(reader)) {
-        call.signal.throwIfAborted();
+        signal.throwIfAborted();
         await send(batch);
         rows += batch.count;
-        progress?.at(rowCount === null ? reader.bytesRead : rows);
+        if (total !== null) onProgress(rowCount === null ? reader.bytesRead : rows, total);
       }
-    } finally {
-      progress?.end();
-    }
-  });
+    }),
+  );
 }
 
 /** What an input holds: ready codes, or dense vectors, sparse vectors or texts to make codes of. */

@@ -215,8 +215,10 @@ const textSum = (text: string) => fileChecksum(new TextEncoder().encode(text));
 
 /** The checksum of a file, which must be as it was where it was read. */
 async function checksumOfRead(call: Call, file: string): Promise<string> {
-  noteFile(call.fileStates, file, await stat(file, { bigint: true }));
-  return call.fileStates.get(file)?.checksum ?? checksumOf(file, call.signal);
+  const found = await stat(file, { bigint: true });
+  noteFile(call.fileStates, file, found);
+  const known = call.fileStates.get(file)?.checksum;
+  return known ?? checksumOf(file, Number(found.size), () => call.signal.throwIfAborted());
 }
 
 /** A checksum of the size and mark that a host gives a file; null where it gives no mark. */

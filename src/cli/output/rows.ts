@@ -64,8 +64,7 @@ async function writerFor(
 ): Promise<RowWriter> {
   const target = call.text('output') ?? '-';
   const format = outputFormat(call);
-  const isArrow = format === 'arrow' || format === 'arrows'; // no other format has a header
-  const own = { formulas, header: isArrow ? header : undefined, ...(format && { format }) };
+  const own = { formulas, header, ...(format && { format }) };
   if (target !== '-') {
     // An input may be a folder or a pattern: none of its files is replaced either.
     const named = inputs.filter((input) => input !== '-');

@@ -8,6 +8,7 @@
  * makes no sense is bad data (exit code 3).
  */
 
+import { FormatError } from '../../base/check';
 import { LongWork } from '../../base/long-work';
 import { Reservoir } from '../../base/random';
 import { COSINE, JACCARD, NEAR_COSINE, NEAR_JACCARD } from '../../codes/measure';
@@ -34,7 +35,6 @@ import {
   similarityWords,
   wrapped,
 } from '../output/figures';
-import { badData } from '../talk';
 
 /** Texts that copies are made of, at most; longer ones are not copied, which bounds memory. */
 const ORIGINALS = 300;
@@ -206,30 +206,33 @@ async function readLabels(call: Call, path: string): Promise<Label[]> {
   const reader = await openInput(call, path, undefined, {});
   const names = reader.columns.map(({ name }) => name).slice(0, 3);
   if (names.length < 3) {
-    throw badData(`${path}: expected three columns, ${COLUMNS}; got ${names.join(', ') || 'none'}`);
+    const got = names.join(', ') || 'none';
+    throw new FormatError(`expected three columns, ${COLUMNS}; got ${got}`, path);
   }
   const known = new Map<string, Label>();
   for await (const batch of batchesOf(call, await withTextIds(call, path, reader))) {
     const columns = names.map((name) => batch.values(name));
     for (let i = 0; i < batch.count; i++) {
-      const row = `${path}: row ${batch.firstRow + i}`;
+      const row = `row ${batch.firstRow + i}`;
       const values = columns.map((column) => column[i]);
       const [a, b, answer] = values.map((value) => String(value));
       const isSame = ANSWERS[answer.toLowerCase()];
       const areIds = values.every((value) => typeof (value ?? null) !== 'object') && a !== b;
       if (!areIds || isSame === undefined) {
-        throw badData(`${row}: expected ${COLUMNS}, got ${JSON.stringify(values, jsonOf)}`);
+        const got = JSON.stringify(values, jsonOf);
+        throw new FormatError(`${row}: expected ${COLUMNS}, got ${got}`, path);
       }
       const key = JSON.stringify([a, b].sort());
       if ((known.get(key)?.isSame ?? isSame) !== isSame) {
-        throw badData(`${row}: "${a}" and "${b}" are both the same and not the same in this file`);
+        const both = `"${a}" and "${b}" are both the same and not the same in this file`;
+        throw new FormatError(`${row}: ${both}`, path);
       }
       known.set(key, { a, b, isSame });
     }
   }
   const labels = [...known.values()];
   if (labels.some(({ isSame }) => isSame)) return labels;
-  throw badData(`${path}: expected one pair or more that is the same, all are false`);
+  throw new FormatError('expected one pair or more that is the same, all are false', path);
 }
 
 /** Of CSV the first two columns as texts: 1.10 is another id than 1.1. */
@@ -259,7 +262,7 @@ function labelledRows(labels: readonly Label[], rows: Collection, file: string):
         : second === undefined
           ? `the row of the id "${id}" is null or empty`
           : `rows ${row} and ${second} of ${name} have the id "${id}"`;
-    throw badData(`${file}: ${what}`);
+    throw new FormatError(what, file);
   };
   return {
     a: Uint32Array.from(labels, ({ a }) => rowAt(a)),
