@@ -226,25 +226,19 @@ export async function writeSynced(path: string, bytes: Uint8Array): Promise<void
   }
 }
 
-/**
- * All bytes of a file of any size. Where `byteLength` is given the size must be that: it is
- * compared before memory is taken.
- */
-export async function readWhole(path: string, byteLength?: number): Promise<Uint8Array> {
+/** All bytes of a file of any size that the engine holds in one piece. */
+export async function readWhole(path: string): Promise<Uint8Array> {
   const file = await open(path, 'r');
   try {
     const stat = await file.stat();
     const { size } = stat;
     if (stat.isDirectory()) throw new FormatError('a folder, not a file', path);
-    checkFileSize(size, byteLength ?? size, path);
     if (size > constants.MAX_LENGTH) {
       const most = constants.MAX_LENGTH;
       throw new FormatError(`${size} bytes, this engine holds at most ${most} in one piece`, path);
     }
     const bytes = new Uint8Array(Buffer.allocUnsafeSlow(size).buffer);
-    const filled = await fill(file, bytes); // fewer where it shrank meanwhile
-    if (filled < (byteLength ?? 0)) throw new FormatError('cut short while it was read', path);
-    return bytes.subarray(0, filled);
+    return bytes.subarray(0, await fill(file, bytes)); // fewer where it shrank meanwhile
   } finally {
     await file.close();
   }

@@ -38,8 +38,8 @@ const FORMAT = 'index folder';
 export interface TextSettings {
   /** 'words', 'characters:4', 'shingles:3'. */
   tokens: string;
-  /** 'html', 'numbers', 'punctuation', or several with commas. */
-  normalize?: string;
+  /** Some of 'html', 'numbers' and 'punctuation', sorted. */
+  normalize?: readonly string[];
   counting?: string;
 }
 

@@ -24,7 +24,7 @@ import { isIndexFolder } from '../../store/generations';
 import { BandKeys, type MinBands } from '../../text/text-set';
 import type { Call } from '../call';
 import { DEFAULT_BITS, type InputRows, type Likeness, openInputRows } from './input-rows';
-import { batchesOf, columnOf, type Input, openInput } from './open-input';
+import { columnOf, type Input } from './open-input';
 import { likenessOf, refuseOtherSettings } from './saved-index';
 
 /** Rows in memory: of a file or stream as codes or an index, of a folder as its index. */
@@ -97,7 +97,7 @@ export async function readCollection(
     rows,
     ids,
     input: null,
-    texts: new RowTexts(call, path, null),
+    texts: new RowTexts(null),
     like: await likenessOf(folder),
   };
 }
@@ -105,7 +105,7 @@ export async function readCollection(
 async function readRows(call: Call, path: Input, needs: CollectionNeeds): Promise<Collection> {
   const { like, hold, areTextsSets } = needs;
   const rows = await openInputRows(call, path, { like, areTextsSets });
-  const { kind, columns, idColumn, text } = rows.choice;
+  const { kind, idColumn, text } = rows.choice;
   const taken = needs.begin?.(rows) ?? [];
   for (const { column } of taken) columnOf(call, rows.reader, column);
   if (needs.bands && like === undefined) rows.keys = keysFor(rows, needs.bands);
@@ -144,7 +144,7 @@ async function readRows(call: Call, path: Input, needs: CollectionNeeds): Promis
     rows: ascending(count),
     ids: idColumn === null ? null : joinedIds(ids),
     input: rows,
-    texts: new RowTexts(call, path, kind === 'text' ? columns[0] : null),
+    texts: new RowTexts(rows),
     like: { path: rows.reader.file, options: like?.options ?? null, text },
   };
 }
@@ -199,16 +199,17 @@ class RowTexts {
   readonly #held = new Map<number, string>();
   #characters = 0;
 
-  /** `column` is null where rows are not of texts. */
-  constructor(
-    private readonly call: Call,
-    private readonly path: Input,
-    readonly column: string | null,
-  ) {}
+  /** The column of texts; null where rows are not of texts. */
+  readonly column: string | null;
+
+  /** `rows` are null for an index. */
+  constructor(private readonly rows: InputRows | null) {
+    this.column = rows?.choice.kind === 'text' ? rows.choice.columns[0] : null;
+  }
 
   /** True if the texts of rows can be had: not of other rows, nor where they came by stdin. */
   get areThere(): boolean {
-    return this.column !== null && this.path !== '-';
+    return this.column !== null && this.rows?.canReadAgain === true;
   }
 
   /** Holds the text of a row, as long as there is room. */
@@ -227,7 +228,7 @@ class RowTexts {
   ): Promise<ReadonlyMap<number, string>> {
     const texts = new Map<number, string>();
     const { column } = this;
-    if (column === null || !this.areThere) return texts;
+    if (column === null || this.rows === null || !this.areThere) return texts;
     const others = new Set<number>();
     for (const row of rows) {
       const text = this.#held.get(row);
@@ -237,8 +238,7 @@ class RowTexts {
     const wanted = texts.size + others.size;
     if (others.size === 0) return texts;
     const isWanted = (row: number) => others.has(row);
-    const reader = await openInput(this.call, this.path, [column], undefined, isWanted);
-    for await (const batch of batchesOf(this.call, reader)) {
+    for await (const batch of await this.rows.again(isWanted)) {
       const own = ascending(batch.count).filter((i) => isWanted(batch.firstRow + i));
       const all = own.length === 0 ? [] : batch.texts(column);
       for (const i of own) {

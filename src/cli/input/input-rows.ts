@@ -12,7 +12,6 @@ import { isMissing } from '../../measure/recall';
 import {
   type BuildOptions,
   type Codes,
-  type Counting,
   type DenseMatrix,
   type FrequencyTable,
   frequenciesFromArrow,
@@ -30,7 +29,6 @@ import {
   type TextHasherOptions,
   type TextModel,
   type TextSettings,
-  type Tokens,
 } from '../../node';
 import type { BandKeys } from '../../text/text-set';
 import { vectorAt } from '../../vectors/vectors';
@@ -173,18 +171,15 @@ interface TextTerms {
 function textSettingsOf(call: Call): TextSettings {
   return {
     tokens: call.text('tokens') as string,
-    ...(call.has('normalize') && { normalize: [...call.list('normalize')].sort().join(',') }),
+    ...(call.has('normalize') && { normalize: [...call.list('normalize')].sort() }),
     counting: call.text('counting') ?? 'raw',
   };
 }
 
 /** A hasher of texts; `like` one of vectors: by 'minwise' a text becomes another vector, a set. */
 export function textHasherOf({ settings, frequencies }: TextTerms, like?: SimHasher): TextHasher {
-  const { tokens, counting, normalize } = settings;
   return new TextHasher({
-    tokens: tokens as Tokens,
-    normalize: normalize?.split(',') as TextHasherOptions['normalize'],
-    counting: counting as Counting | undefined,
+    ...(settings as Pick<TextHasherOptions, 'tokens' | 'normalize' | 'counting'>),
     frequencies: frequencies ?? undefined,
     empty: 'null',
     ...(like && { bits: like.bits, seed: like.seed }),

@@ -6,7 +6,7 @@
 
 import { Writable } from 'node:stream';
 import { hex } from '../../formats/column-kinds';
-import { openOutput as openFile, type RowOutput } from '../../formats/file-io';
+import { openOutput as openFile } from '../../formats/file-io';
 import { formatOfPath } from '../../formats/row-reader';
 import { shardsOf } from '../../formats/shards';
 import {
@@ -35,14 +35,18 @@ export async function openOutput(call: Call, options: OutputOptions): Promise<Ro
   return writer;
 }
 
+/** Opens a file for bytes, which the function that it returns writes: all of the file. */
 export async function openBytes(
   call: Call,
   target: string,
   inputs: readonly string[],
-): Promise<RowOutput> {
+): Promise<(bytes: Uint8Array) => Promise<void>> {
   const output = await openFile(target, { force: call.has('force'), inputs });
   call.atEnd(() => output.abort());
-  return output;
+  return async (bytes) => {
+    await output.write([bytes]);
+    await output.close();
+  };
 }
 
 /**

@@ -46,7 +46,7 @@ async function planFileOf(call: Call, path: string): Promise<PlanFile> {
 
 async function write(call: Call, path: string, output: string): Promise<0> {
   // Opened first: a file that cannot be written is refused before the work.
-  const file = await openBytes(call, output, [path]);
+  const save = await openBytes(call, output, [path]);
   const explored = await openExplored(call, path, true);
   const points = await explored.mapPoints();
   const placed = await mapRows(points, call.long);
@@ -55,8 +55,7 @@ async function write(call: Call, path: string, output: string): Promise<0> {
     : new TextEncoder().encode(
         await singlePage({ about: explored.about(), map: heldMap(explored, placed) }),
       );
-  await file.write([bytes]);
-  await file.close();
+  await save(bytes);
   call.say(`wrote ${output}`);
   return 0;
 }

@@ -43,12 +43,11 @@ export async function run(call: Call): Promise<0 | 1> {
 export async function frequencies(call: Call): Promise<0> {
   const path = call.text('output') ?? call.misuse('an output is missing: -o table.arrow');
   const input = call.args.length > 1 ? call.args : call.onlyInput();
-  const output = await openBytes(call, path, [input].flat());
+  const write = await openBytes(call, path, [input].flat());
   const reader = await openInput(call, input);
   const [column] = chooseSource(call, reader, ['text']).columns;
   const table = await countFrequencies(call, reader, column);
-  await output.write([frequenciesToArrow(table)]);
-  await output.close();
+  await write(frequenciesToArrow(table));
   call.say(`${counted(table.size, 'word')} of ${counted(table.documents, 'text')} in ${path}`);
   return 0;
 }

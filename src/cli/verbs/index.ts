@@ -138,12 +138,11 @@ async function buildLoaded(call: Call, input: string, folder: string) {
 
 /** A new index as one Arrow file, without carried columns and the settings of texts. */
 async function makeFile(call: Call, input: string, file: string): Promise<0> {
-  const output = await openBytes(call, file, [input]);
+  const write = await openBytes(call, file, [input]);
   const built = await buildIndex(call, input);
   const { index } = built;
   const report = await optimizeNew(call, built);
-  await output.write([indexToArrow(index)]);
-  await output.close();
+  await write(indexToArrow(index));
   call.say(`${file}: ${indexWords(index.count, index.hasher)}`);
   return checkRecall(call, report);
 }
