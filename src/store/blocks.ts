@@ -107,6 +107,8 @@ export interface BlockLayout {
 /** Where blocks are: element i of each array is of block i. */
 export interface BlockTable {
   readonly layout: BlockLayout;
+  /** The columns of the rows, those of codes last. */
+  readonly columns: readonly ColumnSchema[];
   readonly count: number;
   /** What each block has. */
   readonly of: Uint8Array;
@@ -265,8 +267,10 @@ export function blocksFromArrow(bytes: Uint8Array, file: string) {
     const [of, partitions, rows, at, sizes, checksums, vectorsAt, vectorsBytes, ...sums] = read;
     const { bits, dimensions, vectors, id, residualBytes, copies } = table.header;
     const positions = (values: unknown) => Float64Array.from(values as BigUint64Array, Number);
+    const layout = { bits, dimensions, vectors, id, residualBytes, copies } as BlockLayout;
     const all = {
-      layout: { bits, dimensions, vectors, id, residualBytes, copies } as BlockLayout,
+      layout,
+      columns: columnsOfRows(layout),
       count: table.count,
       of: of as Uint8Array,
       partitions: partitions as Uint32Array,
@@ -316,7 +320,7 @@ export function headBytes({ layout, rows, bytes }: BlockTable, i: number): numbe
  * limits, or unused bits of codes are not 0.
  */
 export function readBlock(
-  { layout, rows: counts, partitions, of }: BlockTable,
+  { layout, columns, rows: counts, partitions, of }: BlockTable,
   i: number,
   body: Uint8Array,
   { firstRow, endRow }: Pick<SegmentFiles, 'firstRow' | 'endRow'>,
@@ -326,7 +330,6 @@ export function readBlock(
   const partition = partitions[i];
   const { bits } = layout;
   const hasCodes = partition !== NO_PARTITION && !isHead;
-  const columns = columnsOfRows(layout);
   const table = readBody(hasCodes ? columns : columns.slice(0, -1), body, count, layout.id);
   const column = <T>(name: string) => (table[name] ?? null) as T | null;
   const rows = table.row as Uint32Array;

@@ -8,6 +8,7 @@ import { read as readAt, readSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { totalmem } from 'node:os';
 import { join } from 'node:path';
+import { padded } from '../base/arrays';
 import { FormatError } from '../base/check';
 import { fill, ignore, type Readable } from '../formats/file-io';
 import { checkFileSize } from '../table/sealed/seal';
@@ -78,16 +79,27 @@ export class FolderPlace implements Place {
   ): Promise<Uint8Array[]> {
     const { handle, rounds } = await this.#file(file);
     signal?.throwIfAborted();
-    const readOne = async ({ at, length }: ByteRange) => {
-      const bytes = this.#buffers.take(length);
-      const isShort = length <= MAX_SHORT_BYTES;
-      const read = this.#noteRead(rounds, at, length) && isShort ? waiting : calledBack;
-      if ((await fill({ read: read(handle.fd) }, bytes, at)) === length) return bytes;
+    const { fd } = handle;
+    const readInto = async (bytes: Uint8Array, { at, length }: ByteRange) => {
+      const isWaitedFor = this.#noteRead(rounds, at, length) && length <= MAX_SHORT_BYTES;
+      const got = isWaitedFor ? readSync(fd, bytes, 0, length, at) : 0;
+      if (got === length) return bytes;
+      if ((await fill(quickly(fd), bytes.subarray(got), at + got)) === length - got) return bytes;
       // It became shorter after it was opened.
       const what = `cut short while it was open: it ends before byte ${at} was read`;
       throw new FormatError(what, this.#path(file));
     };
-    return readJoined(ranges, MAX_GAP, (joined) => Promise.all(joined.map(readOne)));
+    return readJoined(ranges, MAX_GAP, (joined) => {
+      // One buffer has all of them, each from a multiple of 8 bytes on.
+      const all = this.#buffers.take(joined.reduce((sum, { length }) => sum + padded(length), 0));
+      let next = 0;
+      const reads = joined.map((range) => {
+        const bytes = all.subarray(next, next + range.length);
+        next += padded(range.length);
+        return readInto(bytes, range);
+      });
+      return Promise.all(reads);
+    });
   }
 
   #path({ name }: NamedFile): string {
@@ -165,23 +177,18 @@ export function withContent<T>(
 /** Chunks of a round. */
 const trustedChunks = () => Math.ceil((TRUSTED_SHARE * totalmem()) / CHUNK_BYTES);
 
-type Read = Readable['read'];
-
-/** Reads by a callback, in half the time of `FileHandle.read`; the file must stay open. */
-const calledBack =
-  (fd: number): Read =>
-  (bytes, offset, count, at) =>
-    new Promise((resolve, reject) => {
-      readAt(fd, bytes, offset, count, at, (error, bytesRead) => {
-        if (error) reject(error);
-        else resolve({ bytesRead });
-      });
-    });
-
-/** Reads while the thread waits. */
-const waiting =
-  (fd: number): Read =>
-  async (bytes, offset, count, at) => ({ bytesRead: readSync(fd, bytes, offset, count, at) });
+/** Reads by callbacks, in half the time of `FileHandle.read`; the file must stay open. */
+function quickly(fd: number): Readable {
+  return {
+    read: (bytes, offset, count, at) =>
+      new Promise((resolve, reject) => {
+        readAt(fd, bytes, offset, count, at, (error, bytesRead) => {
+          if (error) reject(error);
+          else resolve({ bytesRead });
+        });
+      }),
+  };
+}
 
 /** Buffers have a power of two of bytes, at least so many. */
 const MIN_SHIFT = 12;
@@ -203,7 +210,7 @@ export class ReadBuffers {
   take(length: number): Uint8Array<ArrayBuffer> {
     // Not from Node's pool: other buffers would share the memory.
     if (length > MAX_FREE_BYTES) return new Uint8Array(Buffer.allocUnsafeSlow(length).buffer);
-    const shift = Math.max(MIN_SHIFT, 32 - Math.clz32(length - 1));
+    const shift = Math.max(MIN_SHIFT, 32 - Math.clz32(Math.max(1, length) - 1));
     const old = this.#free[shift]?.pop();
     if (old !== undefined) this.#freeBytes -= old.byteLength;
     const buffer = old ?? Buffer.allocUnsafeSlow(2 ** shift).buffer;

@@ -31,11 +31,12 @@ export interface LoadedBlock extends BlockName {
   readonly rows: BlockRows;
 }
 
-/** A range of a file, the checksum of its bytes, and what the error says where it fails. */
+/** A range of a file, the checksum of its bytes, and what the error calls it where it fails. */
 interface CheckedRange extends ByteRange {
   readonly file: FolderFile;
   readonly checksum: bigint;
-  readonly what: string;
+  readonly name: 'block' | 'bucket';
+  readonly number: number;
 }
 
 /** Which parts of blocks are read: all columns before the codes, or all of them. */
@@ -74,15 +75,14 @@ export class Reader {
       }),
       signal,
     );
-    return names.map((name, i) => {
-      const { segment, block } = name;
+    return names.map(({ segment, block }, i) => {
       const rows = asFormatError(this.pathOf(segment.files.rows as FolderFile), () => {
         const read = readBlock(segment.blocks, block, bodies[i], segment, isHead);
         const wrong = read.isCopy && read.links?.find((link) => link >= segment.count);
         if (typeof wrong !== 'number') return read;
         throw new Error(`damaged: a copy of row ${wrong} of ${segment.count}`);
       });
-      return { ...name, rows };
+      return { segment, block, rows };
     });
   }
 
@@ -118,9 +118,10 @@ export class Reader {
   /** Reads ranges, in the order given; a FormatError where one fails its checksum. */
   async checked(wanted: readonly CheckedRange[], signal?: AbortSignal): Promise<Uint8Array[]> {
     const bodies = await this.ranges(wanted, signal);
-    for (const [i, { file, what, checksum: stated }] of wanted.entries()) {
-      if (checksum(bodies[i]) === stated) continue;
-      throw new FormatError(`damaged: ${what}`, this.pathOf(file));
+    for (let i = 0; i < wanted.length; i++) {
+      const { file, name, number } = wanted[i];
+      if (checksum(bodies[i]) === wanted[i].checksum) continue;
+      throw new FormatError(`damaged: ${name} ${number} fails its checksum`, this.pathOf(file));
     }
     return bodies;
   }
@@ -160,11 +161,10 @@ export function bodyOf(
   { at, bytes, checksums }: BlockTable,
   i: number,
   given: FolderFile | undefined,
-  name: 'block' | 'bucket',
+  name: CheckedRange['name'],
 ): CheckedRange {
   const file = given as FolderFile;
-  const what = `${name} ${i} fails its checksum`;
-  return { file, at: at[i], length: bytes[i], checksum: checksums[i], what };
+  return { file, at: at[i], length: bytes[i], checksum: checksums[i], name, number: i };
 }
 
 /** The positions of the rows of a block in their segment. */
