@@ -1,13 +1,14 @@
-// The float64 sums of projection 'hadamard': rounds of hashed sign flips, each followed by a fast
-// Walsh-Hadamard transform. Two vectors at a time, one in each float64 lane ("pairs"), so that no
-// step needs a shuffle. Contract: every sum is a tree of additions and subtractions whose shape
-// depends on the size alone, as in sums.ts, so it has the same bits. Fast because one pass
-// over memory does three stages, with eight pairs in registers; this changes the order in which the
-// tree is computed, not the tree.
+// Fast Walsh-Hadamard transforms of a vector of float64, and the float64 sums of projection
+// 'hadamard': rounds of hashed sign flips, each followed by a transform. Contract: every value is
+// a tree of additions and subtractions whose shape depends on the size alone, as in sums.ts, so it
+// has the same bits. Fast because one pass over memory does three stages, with eight registers of
+// two values; this changes the order in which the tree is computed, not the tree.
 
+import { twoOf } from './dots.assembly';
 import { hashOfKey, keyOf } from './xxhash.assembly';
 
-const SIGN: u64 = 0x8000000000000000;
+/** Bytes of two float64: a register. */
+export const PAIR: usize = 16;
 
 /** Writes the sign masks of one round: `size` u64, the sign bit set where the hash bit is 0. */
 export function flipsInto(size: i32, seed: u64, flips: usize): void {
@@ -18,44 +19,56 @@ export function flipsInto(size: i32, seed: u64, flips: usize): void {
   }
 }
 
-/** `loadPairs` for one type of values. */
+/** Two elements of each of two registers: the low ones of both, or the high ones. */
 @inline
-function loadPairsOf<T>(
-  a: usize, b: usize, width: i32, size: i32, flips: usize, pairs: usize,
-): void {
-  const end = pairs + ((<usize>size) << 4);
-  for (let i = 0; i < width; i++, a += sizeof<T>(), b += sizeof<T>(), flips += 8, pairs += 16) {
-    const x = sizeof<T>() == 8
-      ? v128.load64_lane(b, v128.load64_zero(a), 1)
-      : f64x2.promote_low_f32x4(v128.load32_lane(b, v128.load32_zero(a), 1));
-    v128.store(pairs, v128.xor(x, v128.load64_splat(flips)));
-  }
-  for (; pairs < end; pairs += 16) v128.store(pairs, f64x2.splat(0));
+function lowOf(a: v128, b: v128): v128 {
+  return i64x2.shuffle(a, b, 0, 2);
 }
 
-/**
- * Sets `size` pairs from two vectors of `width` float32 or float64 values, flipped by the masks of
- * the first round; pairs behind `width` are 0.
- */
-export function loadPairs(
-  isNarrow: bool, a: usize, b: usize, width: i32, size: i32, flips: usize, pairs: usize,
-): void {
-  if (isNarrow) loadPairsOf<f32>(a, b, width, size, flips, pairs);
-  else loadPairsOf<f64>(a, b, width, size, flips, pairs);
+@inline
+function highOf(a: v128, b: v128): v128 {
+  return i64x2.shuffle(a, b, 1, 3);
 }
 
-/** Flips the signs of the pairs by the masks of a round after the first. */
-function flip(pairs: usize, size: i32, flips: usize): void {
-  const end = pairs + ((<usize>size) << 4);
-  for (; pairs < end; pairs += 16, flips += 8) {
-    v128.store(pairs, v128.xor(v128.load(pairs), v128.load64_splat(flips)));
+/** Two elements with their flips. */
+@inline
+function flipped<T>(vector: usize, flips: usize, at: usize): v128 {
+  const pair = v128.load(vector + at);
+  const flip = v128.load(flips + at);
+  return isFloat<T>() ? f64x2.mul(pair, flip) : v128.xor(pair, flip);
+}
+
+/** The flips, and the first three stages, of which two pair elements within registers. */
+function firstStages<T>(vector: usize, end: usize, flips: usize): void {
+  for (; vector < end; vector += 4 * PAIR, flips += 4 * PAIR) {
+    const x0 = flipped<T>(vector, flips, 0);
+    const x1 = flipped<T>(vector, flips, 16);
+    const x2 = flipped<T>(vector, flips, 32);
+    const x3 = flipped<T>(vector, flips, 48);
+    // Sums of neighbours, and their differences.
+    const sums = f64x2.add(lowOf(x0, x1), highOf(x0, x1));
+    const differences = f64x2.sub(lowOf(x0, x1), highOf(x0, x1));
+    const moreSums = f64x2.add(lowOf(x2, x3), highOf(x2, x3));
+    const moreDifferences = f64x2.sub(lowOf(x2, x3), highOf(x2, x3));
+    const a = lowOf(sums, differences);
+    const b = highOf(sums, differences);
+    const c = lowOf(moreSums, moreDifferences);
+    const d = highOf(moreSums, moreDifferences);
+    const y0 = f64x2.add(a, b);
+    const y1 = f64x2.sub(a, b);
+    const y2 = f64x2.add(c, d);
+    const y3 = f64x2.sub(c, d);
+    v128.store(vector, f64x2.add(y0, y2));
+    v128.store(vector, f64x2.add(y1, y3), 16);
+    v128.store(vector, f64x2.sub(y0, y2), 32);
+    v128.store(vector, f64x2.sub(y1, y3), 48);
   }
 }
 
 /** One stage: replaces elements `span` bytes apart by their sums and differences. */
-function stage(pairs: usize, end: usize, span: usize): void {
-  for (; pairs < end; pairs += span << 1) {
-    for (let at = pairs; at < pairs + span; at += 16) {
+function oneStage(vector: usize, end: usize, span: usize): void {
+  for (; vector < end; vector += span << 1) {
+    for (let at = vector; at < vector + span; at += PAIR) {
       const a = v128.load(at);
       const b = v128.load(at + span);
       v128.store(at, f64x2.add(a, b));
@@ -64,10 +77,10 @@ function stage(pairs: usize, end: usize, span: usize): void {
   }
 }
 
-/** Three stages in one pass, of `span`, 2 x `span` and 4 x `span` bytes. */
-function threeStages(pairs: usize, end: usize, span: usize): void {
-  for (; pairs < end; pairs += span << 3) {
-    for (let at = pairs; at < pairs + span; at += 16) {
+/** Three stages, of `span`, 2 `span` and 4 `span` bytes. */
+function threeStages(vector: usize, end: usize, span: usize): void {
+  for (; vector < end; vector += span << 3) {
+    for (let at = vector; at < vector + span; at += PAIR) {
       let p = at;
       const a0 = v128.load(p);
       const a1 = v128.load((p += span));
@@ -106,26 +119,41 @@ function threeStages(pairs: usize, end: usize, span: usize): void {
   }
 }
 
-/** The transform of `size` pairs (a power of two), in place, not normalized. */
-function transform(pairs: usize, size: i32): void {
-  const bytes = (<usize>size) << 4;
-  let span: usize = 16;
-  for (; span << 3 <= bytes; span <<= 3) threeStages(pairs, pairs + bytes, span);
-  for (; span < bytes; span <<= 1) stage(pairs, pairs + bytes, span);
+/**
+ * Flips the elements from `vector` to `end`, a power of two of them and at least eight, and
+ * transforms them. Flips are masks of signs (u64), or factors (f64).
+ */
+export function walshHadamard<T>(vector: usize, end: usize, flips: usize): void {
+  firstStages<T>(vector, end, flips);
+  let span: usize = 4 * PAIR;
+  for (; span << 3 <= end - vector; span <<= 3) threeStages(vector, end, span);
+  for (; span < end - vector; span <<= 1) oneStage(vector, end, span);
 }
 
-/** All rounds over loaded pairs. `flips` has `size` masks a round; `loadPairs` did the first. */
-export function mixPairs(pairs: usize, size: i32, rounds: i32, flips: usize): void {
-  transform(pairs, size);
-  while (--rounds > 0) {
-    flips += (<usize>size) << 3;
-    flip(pairs, size, flips);
-    transform(pairs, size);
+/** Copies `width` values as float64, and zeros up to `end`. */
+@inline
+function valuesInto<T>(row: usize, width: usize, vector: usize, end: usize): void {
+  for (let pair: usize = 0; pair << 1 < width; pair++) {
+    v128.store(vector + (pair << 4), twoOf<T>(row, pair));
   }
+  vector += width << 3;
+  if (width & 1) {
+    store<u64>(vector, 0);
+    vector += 8;
+  }
+  // Not by `memory.fill`, which takes longer for so few bytes.
+  for (; vector < end; vector += PAIR) v128.store(vector, f64x2.splat(0));
 }
 
-/** Copies the first `count` sums of the vector in lane 0 or 1. */
-export function laneInto(pairs: usize, lane: i32, count: i32, sums: usize): void {
-  const end = sums + ((<usize>count) << 3);
-  for (pairs += lane << 3; sums < end; sums += 8, pairs += 16) store<u64>(sums, load<u64>(pairs));
+/**
+ * Writes the `size` sums of a row of `width` float32 or float64 values, at most `size` of them.
+ * `flips` has `size` masks for each round. Reads up to one value behind the last.
+ */
+export function hadamardInto(
+  isNarrow: bool, row: usize, width: usize, size: usize, rounds: i32, flips: usize, sums: usize,
+): void {
+  const end = sums + (size << 3);
+  if (isNarrow) valuesInto<f32>(row, width, sums, end);
+  else valuesInto<f64>(row, width, sums, end);
+  for (; rounds > 0; rounds--, flips += size << 3) walshHadamard<u64>(sums, end, flips);
 }

@@ -3,10 +3,10 @@
 // guarantees that every address is valid. No module has data of its own in a memory, so all can
 // work in the same one.
 
-export { flipsInto, laneInto, loadPairs, mixPairs } from './hadamard.assembly';
+export { flipsInto, hadamardInto } from './hadamard.assembly';
 export { hitsBelow, nearestHits } from './hamming.assembly';
 export { sortHits } from './hits.assembly';
 export { minwiseInto } from './minwise.assembly';
-export { signsInto, signsOfPairsInto } from './signs.assembly';
+export { signsInto } from './signs.assembly';
 export { hitsOfTile, planesInto } from './slices.assembly';
 export * from './sums.assembly';

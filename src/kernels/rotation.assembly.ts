@@ -1,71 +1,9 @@
 // A rotation by rounds of sign flips and fast Walsh-Hadamard transforms, and two bits of each
 // coordinate of the result, on one vector of float64. Contract: every output is computed by the
 // same tree of additions and multiplications as in rotation.ts, so it has the same bits.
-// Fast because one pass over the vector does two stages of a transform, with two values a register.
 
 import { twoOf } from './dots.assembly';
-
-/** Bytes of two float64: a register. */
-const PAIR: usize = 16;
-
-/** Multiplies each coordinate by its flip: a sign times the factor by which lengths stay equal. */
-@inline
-function flip(vector: usize, end: usize, flips: usize): void {
-  for (; vector < end; vector += PAIR, flips += PAIR) {
-    v128.store(vector, f64x2.mul(v128.load(vector), v128.load(flips)));
-  }
-}
-
-/** The first two stages, which pair neighbours: four elements at a time. */
-@inline
-function firstStages(vector: usize, end: usize): void {
-  const minus = i64x2(0, i64.MIN_VALUE);
-  for (; vector < end; vector += 2 * PAIR) {
-    const x = v128.load(vector);
-    const y = v128.load(vector, 16);
-    // (a, b): the sum of two neighbours, and their difference.
-    const ab = f64x2.add(i64x2.shuffle(x, x, 0, 0), v128.xor(i64x2.shuffle(x, x, 1, 1), minus));
-    const cd = f64x2.add(i64x2.shuffle(y, y, 0, 0), v128.xor(i64x2.shuffle(y, y, 1, 1), minus));
-    v128.store(vector, f64x2.add(ab, cd));
-    v128.store(vector, f64x2.sub(ab, cd), 16);
-  }
-}
-
-/** Two stages, of elements `span` and 2 `span` bytes apart. */
-@inline
-function twoStages(vector: usize, end: usize, span: usize): void {
-  for (; vector < end; vector += span << 2) {
-    for (let at = vector; at < vector + span; at += PAIR) {
-      const x0 = v128.load(at);
-      const x1 = v128.load(at + span);
-      const x2 = v128.load(at + 2 * span);
-      const x3 = v128.load(at + 3 * span);
-      const a = f64x2.add(x0, x1);
-      const b = f64x2.sub(x0, x1);
-      const c = f64x2.add(x2, x3);
-      const d = f64x2.sub(x2, x3);
-      v128.store(at, f64x2.add(a, c));
-      v128.store(at + span, f64x2.add(b, d));
-      v128.store(at + 2 * span, f64x2.sub(a, c));
-      v128.store(at + 3 * span, f64x2.sub(b, d));
-    }
-  }
-}
-
-/** The transform of the elements from `vector` to `end`: a power of two of them, at least four. */
-function walshHadamard(vector: usize, end: usize): void {
-  firstStages(vector, end);
-  let span: usize = 32;
-  for (; span << 2 <= end - vector; span <<= 2) twoStages(vector, end, span);
-  if (span == end - vector) return;
-  // An odd number of stages: the last one pairs the halves.
-  for (const middle = vector + span; vector < middle; vector += PAIR) {
-    const a = v128.load(vector);
-    const b = v128.load(vector + span);
-    v128.store(vector, f64x2.add(a, b));
-    v128.store(vector + span, f64x2.sub(a, b));
-  }
-}
+import { PAIR, walshHadamard } from './hadamard.assembly';
 
 /**
  * Rotates `width` elements in place: transforms the first `size` and the last `size` in turn, each
@@ -79,8 +17,7 @@ export function rotate(
   for (let i: u32 = 0; i < transforms; i++, flips += bytes) {
     if ((i & 1) && last == 0) continue;
     const start = i & 1 ? vector + last : vector;
-    flip(start, start + bytes, flips);
-    walshHadamard(start, start + bytes);
+    walshHadamard<f64>(start, start + bytes, flips);
   }
 }
 

@@ -268,20 +268,17 @@ function addGivenRun(
   }
 }
 
-/**
- * Dense rows by the Walsh-Hadamard transform: two vectors at a time, one in each lane of a
- * register, and one transform for each `size` bits.
- */
+/** Dense rows by the Walsh-Hadamard transform: one of each vector for each `size` bits. */
 function hadamard(rule: Rule, rows: DenseRows, wanted: Wanted): void {
   const { count, width, values } = rows;
   const size = hadamardSize(width);
   const blocks = Math.ceil(rule.bits / size);
   const bytesPerCode = Math.ceil(rule.bits / 8);
-  const vectors = Math.min(count + (count & 1), width > RUN_ENTRIES ? 2 : BLOCK_VECTORS);
+  const vectors = Math.min(count, width > RUN_ENTRIES ? 2 : BLOCK_VECTORS);
+  const stride = width * values.BYTES_PER_ELEMENT;
   const layout = new Layout();
   const flips = layout.area(HADAMARD_ROUNDS * size * 8);
-  const pairs = layout.area(size * 16);
-  const inputAt = layout.area(vectors * width * values.BYTES_PER_ELEMENT);
+  const inputAt = layout.area(vectors * stride);
   const sumsAt = layout.area(size * 8);
   const codesAt = layout.area(vectors * bytesPerCode);
   const { kernels, bytes } = layout.memory();
@@ -289,36 +286,29 @@ function hadamard(rule: Rule, rows: DenseRows, wanted: Wanted): void {
   const input = isNarrow
     ? new Float32Array(bytes.buffer, inputAt, vectors * width)
     : new Float64Array(bytes.buffer, inputAt, vectors * width);
-  const stride = width * values.BYTES_PER_ELEMENT;
-
   for (let first = 0; first < count; first += vectors) {
     const here = Math.min(vectors, count - first);
     input.set(values.subarray(first * width, (first + here) * width));
-    if (here & 1) input.fill(0, here * width, (here + 1) * width); // zeros in the other lane
-    const flags = new Uint8Array(here + 1).fill(ALL_ZERO);
+    const flags = new Uint8Array(here).fill(ALL_ZERO);
     for (let block = 0; block < blocks; block++) {
       const bits = Math.min(size, rule.bits - block * size);
       for (let round = 0; round < HADAMARD_ROUNDS; round++) {
         const seed = BigInt.asUintN(64, rule.seed + BigInt(HADAMARD_ROUNDS * block + round));
         kernels.flipsInto(size, seed, flips + round * size * 8);
       }
-      for (let i = 0; i < here; i += 2) {
-        const [a, b] = [inputAt + i * stride, inputAt + (i + 1) * stride];
-        kernels.loadPairs(isNarrow, a, b, width, size, flips, pairs);
-        kernels.mixPairs(pairs, size, HADAMARD_ROUNDS, flips);
+      for (let i = 0; i < here; i++) {
+        const row = inputAt + i * stride;
+        kernels.hadamardInto(isNarrow, row, width, size, HADAMARD_ROUNDS, flips, sumsAt);
         if ('sums' in wanted) {
-          kernels.laneInto(pairs, 0, bits, sumsAt);
           wanted.sums.set(new Float64Array(bytes.buffer, sumsAt, bits), block * size);
           continue;
         }
         const code = codesAt + i * bytesPerCode + (block * size) / 8;
-        const seen = kernels.signsOfPairsInto(pairs, bits, code, code + bytesPerCode);
-        flags[i] = flagsOfBoth(flags[i], seen & 3);
-        flags[i + 1] = flagsOfBoth(flags[i + 1], seen >> 2);
+        flags[i] = flagsOfBoth(flags[i], kernels.signsInto(sumsAt, bits, code));
       }
     }
     if ('sums' in wanted) return;
-    wanted.flags.set(flags.subarray(0, here), first);
+    wanted.flags.set(flags, first);
     wanted.codes.set(bytes.subarray(codesAt, codesAt + here * bytesPerCode), first * bytesPerCode);
   }
 }
