@@ -99,7 +99,7 @@ describe('fingerprint of vectors', () => {
 
   it('reads vectors of a CSV column, and columns as --types tells', async () => {
     const folder = await ownFolder();
-    const lines = VECTORS.map((vector, i) => `00${i},"[${vector.join(', ')}]"`);
+    const lines = VECTORS.map((vector, i) => `${i},"[${vector.join(', ')}]"`);
     await writeFile(join(folder, 'in.csv'), ['isbn,vector', ...lines].join('\n'));
     const input = [join(folder, 'in.csv'), '--vector', 'vector', '--id', 'isbn'];
     const { code, out } = await fingerprint(...input, '--types', 'isbn=text', '--bits', '64');
@@ -107,7 +107,7 @@ describe('fingerprint of vectors', () => {
     const { codes, ids } = await readCodes(out, { id: 'isbn' });
     const hasher = new SimHasher({ bits: 64, projection: 'hadamard', dimensions: 6 });
     expect(Buffer.from(codes.bytes)).toEqual(Buffer.from((await hasher.hashAll(VECTORS)).bytes));
-    expect(ids).toEqual(VECTORS.map((_, i) => `00${i}`));
+    expect(ids).toEqual(VECTORS.map((_, i) => `${i}`));
     const wrong = await fingerprint(...input, '--types', 'isbn=date');
     expect(wrong.code).toBe(2);
     expect(wrong.stderr).toContain('--types expected COLUMN=text, number or vector');

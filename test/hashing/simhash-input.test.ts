@@ -641,3 +641,12 @@ describe('hashAll refuses', () => {
     ],
   ]);
 });
+
+it('names a row of a matrix by its place among all rows', async () => {
+  const rows = 20_000;
+  const indices = Array.from({ length: rows }, (_, row) => row);
+  const offsets = [...indices, rows];
+  const values: Any = offsets.map((row) => (row === 15_000 ? 'one' : row + 1)).slice(0, rows);
+  const hashed = new SimHasher().hashAll({ values, indices, offsets }, { threads: 1 });
+  await expect(hashed).rejects.toThrow('row 15000: expected a number at position 0, got "one"');
+});

@@ -206,6 +206,8 @@ it('says why a search with a filter compared what it did', async () => {
   expect(explained(() => true)).toEqual(['partitions', expect.stringContaining('measured by')]);
   const few = ['scan', 'the filter leaves few rows'];
   expect(explained((_, row) => row % 3000 === 7)).toEqual(few);
+  const filter = Array.from({ length: 300 }, (_, i) => 20 * i);
+  expect(index.search(query, { filter, explain: true }).explain?.reranked).toBe(300);
 });
 
 // A filter that few rows pass was asked for rows several times over, more after `optimize`.
