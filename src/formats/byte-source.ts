@@ -43,10 +43,10 @@ export class ByteSource implements BytePipe {
   ) {
     this.file = file && {
       byteCount: file.byteCount,
-      willRead: (ranges) => file.willRead?.(ranges),
-      readInto: async (bytes, at) => {
-        await file.readInto(bytes, at);
-        this.bytesRead += bytes.length;
+      read: async (ranges) => {
+        const all = await file.read(ranges);
+        for (const { length } of all) this.bytesRead += length;
+        return all;
       },
     };
   }
@@ -93,10 +93,14 @@ export class ByteSource implements BytePipe {
       };
       const file: ByteFile = {
         byteCount: Number(stat.size),
-        async readInto(bytes, at) {
-          if ((await fill(handle, bytes, at)) < bytes.length) {
-            throw new Error('cut short: the file ends before its data');
+        async read(ranges) {
+          const all = ranges.map(({ length }) => new Uint8Array(length));
+          for (const [i, bytes] of all.entries()) {
+            if ((await fill(handle, bytes, ranges[i].at)) < bytes.length) {
+              throw new Error('cut short: the file ends before its data');
+            }
           }
+          return all;
         },
       };
       return new ByteSource(path, pull, isFile ? file : null, () => handle.close());
@@ -215,10 +219,7 @@ export function joined(parts: readonly Uint8Array[]): Uint8Array {
 function inMemory(bytes: Uint8Array): ByteFile {
   return {
     byteCount: bytes.length,
-    async readInto(target, at) {
-      if (at + target.length > bytes.length) throw new Error('cut short: it ends before its data');
-      target.set(bytes.subarray(at, at + target.length));
-    },
+    read: async (ranges) => ranges.map(({ at, length }) => bytes.subarray(at, at + length)),
   };
 }
 

@@ -7,13 +7,11 @@
 import type { BigIntStats } from 'node:fs';
 import { environmentOf, FormatError, wrongValue } from '../base/check';
 import { bytesOf, TIMEOUT_MS, type WebFile, WebStream } from '../base/http-requests';
-import { type ByteRange, joinedRanges } from '../store/place';
+import { type ByteRange, readJoined } from '../store/place';
 import type { ByteFile } from '../table/arrow/batches';
 
 /** Ranges at most this many bytes apart become one request. */
 const MAX_GAP = 2 ** 16;
-/** Bytes that are read at the end of a file, where footers are, whatever is asked for. */
-const TAIL_BYTES = 2 ** 16;
 /** hf://datasets/OWNER/NAME[@REVISION]/path; only revisions of these forms have slashes. */
 const HUB = /^hf:\/\/datasets\/([^/@]+\/[^/@]+)(?:@(refs\/(?:convert|pr)\/[^/]+|[^/]+))?\/(.+)$/i;
 
@@ -55,10 +53,6 @@ export function noteFile(states: FileStates, path: string, { size, mtimeNs }: Bi
   noteState(states, path, { size: Number(size), version: String(mtimeNs) });
 }
 
-interface RequestedRange extends ByteRange {
-  readonly bytes: Promise<Uint8Array>;
-}
-
 /** The state of a file, by one request where it is not known yet. */
 export async function stateOf(address: string, states: FileStates): Promise<FileState> {
   const { path } = fileOf(address);
@@ -73,8 +67,6 @@ export class WebSource {
   readonly #stream: WebStream;
   /** The first piece, until it is taken. */
   #first: Uint8Array | null = null;
-  /** Ranges that are requested, or were last. */
-  #ranges: RequestedRange[] = [];
 
   private constructor(file: WebFile, states: FileStates) {
     const check = (size: number | null, version: string | null) =>
@@ -101,8 +93,7 @@ export class WebSource {
     if (!hasRanges || byteCount === null) return null;
     return {
       byteCount,
-      willRead: (ranges) => this.#willRead(ranges, byteCount),
-      readInto: (bytes, at) => this.#readInto(bytes, at, byteCount),
+      read: (ranges) => this.#read(ranges, byteCount),
     };
   }
 
@@ -113,29 +104,13 @@ export class WebSource {
     return first ?? this.#stream.next();
   }
 
-  /** Requests ranges at once, in place of those before; the stream ends. */
-  #willRead(ranges: readonly ByteRange[], fileBytes: number): void {
+  /** Requests ranges at once; the stream ends. */
+  async #read(ranges: readonly ByteRange[], fileBytes: number): Promise<Uint8Array[]> {
+    await this.#stream.close();
     const file = { ...this.#file, fileBytes };
-    const ended = this.#stream.close();
-    this.#ranges = joinedRanges(ranges, MAX_GAP).map(({ at, length }) => {
-      const bytes = ended.then(() => bytesOf({ ...file, at, length }, this.#stop));
-      bytes.catch(() => undefined); // thrown where it is awaited
-      return { at, length, bytes };
-    });
-  }
-
-  /** Fills `bytes` from `at` on. */
-  async #readInto(bytes: Uint8Array, at: number, size: number): Promise<void> {
-    const end = at + bytes.length;
-    if (end > size) throw new Error('cut short: the file ends before its data');
-    if (bytes.length === 0) return;
-    const isAround = (range: ByteRange) => range.at <= at && end <= range.at + range.length;
-    if (!this.#ranges.some(isAround)) {
-      const from = end === size ? Math.min(at, Math.max(0, size - TAIL_BYTES)) : at;
-      this.#willRead([{ at: from, length: end - from }], size);
-    }
-    const range = this.#ranges.find(isAround) as RequestedRange;
-    bytes.set((await range.bytes).subarray(at - range.at, end - range.at));
+    return readJoined(ranges, MAX_GAP, (joined) =>
+      Promise.all(joined.map(({ at, length }) => bytesOf({ ...file, at, length }, this.#stop))),
+    );
   }
 
   async close(): Promise<void> {

@@ -105,12 +105,8 @@ export class StoredColumns {
         ranges.map((range) => ({ ...range, file })),
         signal,
       );
-    return carriedRows(
-      { path: reader.pathOf(file), bytes: file.bytes },
-      [...new Set(names)],
-      places,
-      read,
-    );
+    const own = { byteCount: file.bytes, read };
+    return carriedRows(own, reader.pathOf(file), [...new Set(names)], places);
   }
 
   /** The rows of a segment, removed ones included, ascending. */

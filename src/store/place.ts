@@ -108,7 +108,7 @@ interface Joined extends ByteRange {
  * Joins ranges with at most `maxGap` bytes between them. The result is ascending, without empty
  * ranges.
  */
-export function joinedRanges(ranges: readonly ByteRange[], maxGap: number): Joined[] {
+function joinedRanges(ranges: readonly ByteRange[], maxGap: number): Joined[] {
   const order = ranges.map((_, i) => i).filter((i) => ranges[i].length > 0);
   order.sort((a, b) => ranges[a].at - ranges[b].at);
   const found: { at: number; length: number; parts: number[] }[] = [];

@@ -37,6 +37,7 @@ import {
 } from 'apache-arrow';
 import { describe, expect, it } from 'vitest';
 import { concatenated } from '../../src/base/arrays';
+import type { ByteFile } from '../../src/table/arrow/batches';
 import { verifyArrow } from '../../src/table/arrow/messages';
 import { ArrowEncoder, ArrowWriter } from '../../src/table/arrow/writer';
 import { recordBatch } from '../../src/table/columns/make';
@@ -48,10 +49,11 @@ const point = new Struct([new Field('x', new Int32(), true), new Field('s', new 
 
 /** Values of some rows of the column of a file of carried columns. */
 async function carried(bytes: Uint8Array, places: readonly number[]): Promise<unknown[]> {
-  const file = { path: 'columns.arrow', bytes: bytes.length };
-  const rows = await carriedRows(file, ['column'], Uint32Array.from(places), async (ranges) =>
-    ranges.map(({ at, length }) => bytes.subarray(at, at + length)),
-  );
+  const file: ByteFile = {
+    byteCount: bytes.length,
+    read: async (ranges) => ranges.map(({ at, length }) => bytes.subarray(at, at + length)),
+  };
+  const rows = await carriedRows(file, 'columns.arrow', ['column'], Uint32Array.from(places));
   return rows.values('column');
 }
 

@@ -213,22 +213,19 @@ export async function parquetRows(source: ByteSource, options: ReadOptions): Pro
     let firstRow = 0;
     for (const { rows, chunks } of groups.filter((group) => group.rows > 0)) {
       const own = plans.map(({ i }) => chunks[i]);
-      bytes.willRead?.(own.map(({ start: at, byteCount: length }) => ({ at, length })));
-      // Chunks may overlap, so the bytes of the file limit what they justify.
       const sum = own.reduce((all, { byteCount }) => all + byteCount, 0);
-      const budget = new Budget(Math.min(bytes.byteCount, sum));
-      const made: Column[] = [];
-      for (const plan of plans) {
-        const { leaf, name, kind, i, item } = plan;
-        const data = await asParquet(file, async () => {
-          const { start, byteCount } = chunks[i];
-          const content = new Uint8Array(byteCount);
-          await bytes.readInto(content, start);
-          const reader = new LeafReader(leaf, chunks[i], item.turn, new Budget(budget.bytes));
-          return columnData(plan, rows, reader.read(content), budget);
+      if (sum > bytes.byteCount) throw new FormatError('column chunks that overlap', file);
+      const ranges = own.map(({ start: at, byteCount: length }) => ({ at, length }));
+      const budget = new Budget(sum);
+      const made = await asParquet(file, async () => {
+        const contents = await bytes.read(ranges);
+        return plans.map((plan): Column => {
+          const { leaf, name, kind, i, item } = plan;
+          const reader = new LeafReader(leaf, chunks[i], item.turn, new Budget(sum));
+          const values = reader.read(contents.shift() as Uint8Array); // so that it can be freed
+          return plainColumn(name, kind, columnData(plan, rows, values, budget));
         });
-        made.push(plainColumn(name, kind, data));
-      }
+      });
       await send(RowBatch.ofColumns(made, rows, { firstRow, file }));
       firstRow += rows;
     }

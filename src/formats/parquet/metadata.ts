@@ -240,13 +240,16 @@ interface Footer {
 }
 
 const TAIL_BYTES = 8;
+/** Bytes at the end of a file that most footers fit into. */
+const GUESSED_BYTES = 2 ** 16;
 
 /** Reads and checks the footer. */
 export async function readFooter(file: ByteFile): Promise<Footer> {
   const end = file.byteCount - TAIL_BYTES;
   if (end < 4) throw new Error('cut short');
-  const tail = new Uint8Array(TAIL_BYTES);
-  await file.readInto(tail, end);
+  const guess = Math.max(0, file.byteCount - GUESSED_BYTES);
+  const [last] = await file.read([{ at: guess, length: file.byteCount - guess }]);
+  const tail = last.subarray(-TAIL_BYTES);
   if (Buffer.from(tail).toString('latin1', 4) !== 'PAR1') {
     throw new Error('cut short: a Parquet file ends with "PAR1"');
   }
@@ -254,8 +257,10 @@ export async function readFooter(file: ByteFile): Promise<Footer> {
   if (length > Math.min(MAX_FOOTER_BYTES, end - 4)) {
     throw new Error(`a footer of ${length} bytes cannot be`);
   }
-  const bytes = new Uint8Array(length);
-  await file.readInto(bytes, end - length);
+  const [bytes] =
+    end - length < guess
+      ? await file.read([{ at: end - length, length }])
+      : [last.subarray(end - length - guess, end - guess)];
   const footer = readStruct(new Cursor(bytes));
   const leaves = leavesOf(listOf(footer, 2, 'columns'));
   const groups = listOf(footer, 4, 'row groups').map((group): RowGroup => {

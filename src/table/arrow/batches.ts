@@ -40,6 +40,7 @@ import {
   type Footer,
   footerStart,
   type Head,
+  headAt,
   headOf,
   isMarked,
   metadataBytes,
@@ -65,13 +66,18 @@ export function openArrow(source: ArrowSource, file?: string): ArrowBatches {
 }
 
 function fromBytes(bytes: Uint8Array, file: string | undefined): ArrowBatches {
-  // Typed arrays over the body need whole words; the writers align them to the start of the file.
-  const aligned = bytes.byteOffset % 8 === 0 ? bytes : new Uint8Array(bytes);
   return asArrow(file, () => {
-    const { schema, batches } = decoded(aligned, verifyArrow(aligned));
+    const whole = aligned(bytes);
+    const { schema, batches } = decoded(whole, verifyArrow(whole));
     return outline(schema, batches, true);
   });
 }
+
+/**
+ * The bytes, or a copy where they begin off 8 bytes: typed arrays over the body of a message need
+ * whole words. Writers align them to the start of the file.
+ */
+const aligned = (bytes: Uint8Array) => (bytes.byteOffset % 8 === 0 ? bytes : new Uint8Array(bytes));
 
 /**
  * Decodes verified bytes: a whole file or stream, or the messages of a stream in parts. Throws
@@ -124,13 +130,11 @@ function decodeAsClaimed(
   return bytes;
 }
 
-/** A file of which any range can be read. */
+/** A file of which any ranges can be read. */
 export interface ByteFile {
   readonly byteCount: number;
-  /** Fills `bytes` from `at` on; throws where the file ends before. */
-  readInto(bytes: Uint8Array, at: number): Promise<void>;
-  /** Says what is read next, so that a file that is far away is asked for it at once. */
-  willRead?(ranges: readonly Span[]): void;
+  /** Reads ranges, in the order given; throws where the file ends before one does. */
+  read(ranges: readonly Span[]): Promise<Uint8Array[]>;
 }
 
 /** Bytes that come one after another. */
@@ -239,7 +243,7 @@ class ArrowRows {
  * Arrow library have none. The message is a hand-made table with the footer after it; the table's
  * header points to the schema within the footer.
  */
-export function schemaOfFooter(
+function schemaOfFooter(
   footer: Uint8Array,
   { schemaAt, version }: Pick<Footer, 'schemaAt' | 'version'>,
 ): Uint8Array {
@@ -266,17 +270,6 @@ export function schemaOfFooter(
   return message;
 }
 
-/** A `take` that gives the bytes of a file from `at` on, up to `last`. */
-function takeFrom(file: ByteFile, at: number, last: number): Take {
-  let from = at;
-  return async (count) => {
-    const bytes = new Uint8Array(Math.max(0, Math.min(count, last - from)));
-    await file.readInto(bytes, from);
-    from += bytes.length;
-    return bytes;
-  };
-}
-
 /** Reads and verifies the next metadata. */
 async function headFrom(take: Take, areMarked = false): Promise<Head> {
   const first = await take(4);
@@ -284,14 +277,39 @@ async function headFrom(take: Take, areMarked = false): Promise<Head> {
   return headOf(prefix, await take(metadataBytes(prefix, areMarked)));
 }
 
-/** Reads and verifies the body of a message. */
-async function messageFrom(take: Take, head: Head, columns: Columns | null): Promise<Message> {
-  checkBodyBytes(head);
-  const body = await take(head.bodyBytes);
-  checkBody(head, body, columns);
-  const { header, dictionary } = head;
-  return { header, dictionary, parts: [...head.parts, body] };
+/** A message with its body, which `rest` begins with, verified. */
+function messageOf(head: Head, rest: Uint8Array, columns: Columns | null): Message {
+  checkBody(head, rest, columns);
+  const { header, dictionary, bodyBytes, parts } = head;
+  return { header, dictionary, parts: [...parts, aligned(rest.subarray(0, bodyBytes))] };
 }
+
+/** Bytes at the end of a file that most footers fit into. */
+const FOOTER_BYTES = 2 ** 15;
+
+/**
+ * The footer of an Arrow file, where it begins, and its schema as a message; also the first
+ * `headBytes` bytes of the file, which are read at once with it.
+ */
+export async function outlineOf(file: ByteFile, headBytes = 0) {
+  const { byteCount } = file;
+  const guess = Math.max(0, byteCount - FOOTER_BYTES);
+  const [head, last] = await file.read([
+    { at: 0, length: Math.min(headBytes, byteCount) },
+    { at: guess, length: byteCount - guess },
+  ]);
+  const start = footerStart(last.subarray(-TAIL_BYTES), byteCount);
+  const [tail] =
+    start < guess
+      ? await file.read([{ at: start, length: byteCount - start }])
+      : [last.subarray(start - guess)];
+  const footer = tail.subarray(0, -TAIL_BYTES);
+  const said = readFooter(footer, start);
+  return { ...said, start, head, schema: schemaOfFooter(footer, said) };
+}
+
+/** Blocks whose metadata is read at once. */
+const HEADS = 1024;
 
 /**
  * Opens an Arrow file, which errors name by `name`. Reads the footer and the metadata of all
@@ -299,41 +317,44 @@ async function messageFrom(take: Take, head: Head, columns: Columns | null): Pro
  */
 export async function openArrowFile(file: ByteFile, name: string): Promise<ArrowRows> {
   return asArrow(name, async () => {
-    const { byteCount } = file;
-    const tail = await takeFrom(file, Math.max(0, byteCount - TAIL_BYTES), byteCount)(TAIL_BYTES);
-    const start = footerStart(tail, byteCount);
-    const footer = await takeFrom(file, start, byteCount - TAIL_BYTES)(byteCount);
-    const said = readFooter(footer, start);
-    const { blocks, columns } = said;
+    const { blocks, columns, start, schema } = await outlineOf(file);
     let [batchCount, rowCount] = [0, 0];
-    file.willRead?.(blocks.map(({ offset: at, metadataBytes: length }) => ({ at, length })));
     // Checks each message that the footer names.
-    for (const block of blocks) {
-      const head = await headFrom(takeFrom(file, block.offset, start));
-      checkBlock(head, block);
-      if (block.header === BATCH_MESSAGE) batchCount++;
-      rowCount += head.rows;
+    for (let first = 0; first < blocks.length; first += HEADS) {
+      const some = blocks.slice(first, first + HEADS);
+      const heads = some.map(({ offset: at, metadataBytes: length }) => ({ at, length }));
+      for (const [i, bytes] of (await file.read(heads)).entries()) {
+        const head = headAt(bytes, 0);
+        checkBlock(head, some[i]);
+        checkBodyBytes(head);
+        if (some[i].header === BATCH_MESSAGE) batchCount++;
+        rowCount += head.rows;
+      }
     }
     if (batchCount === 0) await checkUnnamed(file, start);
     let index = 0;
     const next = async () => {
       if (index === blocks.length) return null;
-      const { offset, metadataBytes, bodyBytes } = blocks[index++];
-      file.willRead?.([{ at: offset, length: metadataBytes + bodyBytes }]);
-      const take = takeFrom(file, offset, start);
-      return messageFrom(take, await headFrom(take), columns);
+      const { offset: at, metadataBytes, bodyBytes } = blocks[index++];
+      const [bytes] = await file.read([{ at, length: metadataBytes + bodyBytes }]);
+      const head = headAt(bytes, 0);
+      return messageOf(head, bytes.subarray(head.body), columns);
     };
-    const schema = [schemaOfFooter(footer, said)];
-    return new ArrowRows({ schema, next, batchCount, rowCount }, name);
+    return new ArrowRows({ schema: [schema], next, batchCount, rowCount }, name);
   });
 }
 
 /** Fails where a file has a batch although its footer, which begins at `start`, names none. */
 async function checkUnnamed(file: ByteFile, start: number): Promise<void> {
-  const take = takeFrom(file, FIRST_MESSAGE, start);
+  let at = FIRST_MESSAGE;
+  const take: Take = async (count) => {
+    const [bytes] = await file.read([{ at, length: Math.min(count, Math.max(0, start - at)) }]);
+    at += bytes.length;
+    return bytes;
+  };
   for (let head = await headFrom(take); head.header !== END; head = await headFrom(take)) {
     checkNoBatch(head.header);
-    await take(head.bodyBytes);
+    at += head.bodyBytes;
   }
 }
 
@@ -350,11 +371,15 @@ export async function openArrowStream(
   return asArrow(name, async () => {
     const first = await headFrom(take);
     checkOrder(first, null);
-    const schema = await messageFrom(take, first, null);
+    const message = async (head: Head, columns: Columns | null) => {
+      checkBodyBytes(head);
+      return messageOf(head, await take(head.bodyBytes), columns);
+    };
+    const schema = await message(first, null);
     const next = async () => {
       const head = await headFrom(take, isMarked(first.parts[0]));
       checkOrder(head, first);
-      if (head.header !== END) return messageFrom(take, head, first.columns);
+      if (head.header !== END) return message(head, first.columns);
       if (needsEnd && head.parts[0].length === 0) {
         throw new Error('cut short: the stream ends without its end mark');
       }

@@ -149,7 +149,7 @@ function int32At(bytes: Uint8Array): number {
 }
 
 /** The message that begins at `at`, and where its body does. */
-function headAt(bytes: Uint8Array, at: number, areMarked = false): Head & { body: number } {
+export function headAt(bytes: Uint8Array, at: number, areMarked = false): Head & { body: number } {
   const start = at + (isMarked(bytes.subarray(at, at + 4)) ? 8 : 4);
   const prefix = bytes.subarray(at, start);
   const body = start + metadataBytes(prefix, areMarked);
@@ -275,6 +275,7 @@ export function readFooter(bytes: Uint8Array, start: number): Footer {
   const version = versionAt === 0 ? 0 : footer.int16(versionAt);
   const seen = new Set<number>();
   const blocks: Block[] = [];
+  let held = 0;
   for (const header of [2, 3] as const) {
     for (const block of footer.structsAt(root, header, 24)) {
       const offset = footer.int64(block);
@@ -292,6 +293,8 @@ export function readFooter(bytes: Uint8Array, start: number): Footer {
       }
       if (seen.has(offset)) throw new Error(`the footer names the message at ${offset} twice`);
       seen.add(offset);
+      held += metadataBytes + bodyBytes;
+      if (held > start) throw new Error('the footer names messages that overlap');
       blocks.push({ header, offset, metadataBytes, bodyBytes });
     }
   }

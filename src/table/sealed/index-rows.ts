@@ -7,15 +7,8 @@ import { type DataType, type Field, Type } from 'apache-arrow';
 import { lowerBound } from '../../base/arrays';
 import { asFormatError, checkBits, FormatError } from '../../base/check';
 import { bytesPerCode } from '../../codes/codes';
-import { asArrow, schemaOfFooter } from '../arrow/batches';
-import {
-  type Block,
-  batchAt,
-  footerStart,
-  readFooter,
-  type Span,
-  TAIL_BYTES,
-} from '../arrow/messages';
+import { asArrow, type ByteFile, outlineOf } from '../arrow/batches';
+import { type Block, batchAt, type Span } from '../arrow/messages';
 import { RowBatch } from '../row-batch';
 import { checkColumn, headerText } from './seal';
 import { type ColumnSchema, type Lists, openTable, type TableRows } from './sealed-table';
@@ -119,15 +112,6 @@ const KIND = 'columns';
 /** The JSON in the schema of such a file. */
 export const COLUMNS_HEADER = headerText({ kind: KIND });
 
-/** Reads ranges of a file, in the order given. */
-type ReadRanges = (ranges: readonly Span[]) => Promise<readonly Uint8Array[]>;
-
-/** The file of carried columns of a segment. */
-interface ColumnsFile {
-  readonly path: string;
-  readonly bytes: number;
-}
-
 /**
  * Reads columns of the rows at some places of such a file, in the order given: the footer, and of
  * the batches that have these rows the metadata and the buffers of these columns, which are
@@ -135,17 +119,21 @@ interface ColumnsFile {
  * the last have as many rows as the first, so that the places tell the batches.
  */
 export async function carriedRows(
-  file: ColumnsFile,
+  file: ByteFile,
+  path: string,
   names: readonly string[],
   places: Uint32Array,
-  read: ReadRanges,
 ): Promise<RowBatch> {
-  const { path } = file;
-  const { schema, blocks, rows } = await outlineOf(file, read);
+  const { schema, blocks, head } = await asArrow(path, () => outlineOf(file, FIRST_BYTES));
+  if (blocks.length === 0) throw new FormatError('it has no batches', path);
+  const [{ offset, metadataBytes }] = blocks;
+  const end = offset + metadataBytes;
+  const [begin] = end <= head.length ? [head] : await file.read([{ at: 0, length: end }]);
+  const { rows } = asArrow(path, () => batchAt(begin, offset));
   const wanted = Uint32Array.from(new Set(places.map((place) => Math.floor(place / rows)))).sort();
   const some = Array.from(wanted.length === 0 ? [0] : wanted, (i) => blocks[i]);
   if (some.includes(undefined as never)) throw new FormatError('it has fewer rows', path);
-  const stream = new PartialStream(schema, some, read);
+  const stream = new PartialStream(schema, some, file);
   await stream.fill(some.map(({ metadataBytes }) => [{ at: 0, length: metadataBytes }]));
   const open = () => openTable(stream.bytes, path, { kind: KIND, isSound: true });
   const { fields } = open().schema;
@@ -181,27 +169,6 @@ export async function carriedRows(
   });
 }
 
-/** The schema of a file as a message, where batches lie, and how many rows the first one has. */
-async function outlineOf({ path, bytes }: ColumnsFile, read: ReadRanges) {
-  const guess = Math.max(0, bytes - FOOTER_BYTES);
-  const [first, last] = await read([
-    { at: 0, length: Math.min(FIRST_BYTES, bytes) },
-    { at: guess, length: bytes - guess },
-  ]);
-  const start = asArrow(path, () => footerStart(last.subarray(-TAIL_BYTES), bytes));
-  const rest = start < guess ? await read([{ at: start, length: bytes - start }]) : null;
-  const tail = rest === null ? last.subarray(start - guess) : rest[0];
-  const footer = tail.subarray(0, -TAIL_BYTES);
-  const said = asArrow(path, () => readFooter(footer, start));
-  const { blocks } = said;
-  if (blocks.length === 0) throw new FormatError('it has no batches', path);
-  const [{ offset, metadataBytes }] = blocks;
-  const end = offset + metadataBytes;
-  const begin = end <= first.length ? first : (await read([{ at: 0, length: end }]))[0];
-  const { rows } = asArrow(path, () => batchAt(begin, offset));
-  return { schema: schemaOfFooter(footer, said), blocks, rows };
-}
-
 /** Some messages of a file as a stream, in which what was not read is zeros. */
 class PartialStream {
   readonly bytes: Uint8Array;
@@ -211,7 +178,7 @@ class PartialStream {
   constructor(
     schema: Uint8Array,
     private readonly blocks: readonly Block[],
-    private readonly read: ReadRanges,
+    private readonly file: ByteFile,
   ) {
     const starts: number[] = [];
     let size = schema.length;
@@ -235,7 +202,7 @@ class PartialStream {
           return { from, to: this.starts[i] + at };
         }),
     );
-    const parts = await this.read(all.map(({ from }) => from));
+    const parts = await this.file.read(all.map(({ from }) => from));
     for (const [i, part] of parts.entries()) this.bytes.set(part, all[i].to);
   }
 }
@@ -243,8 +210,6 @@ class PartialStream {
 /** Bytes at the beginning of a file that most metadata of a first batch fit into. */
 const FIRST_BYTES = 2 ** 13;
 const END_OF_STREAM = Uint8Array.of(255, 255, 255, 255, 0, 0, 0, 0);
-/** Bytes at the end of a file that most footers fit into. */
-const FOOTER_BYTES = 2 ** 15;
 
 /** How many buffers a column has in a batch, as Arrow lists them, those of children included. */
 function bufferCount({ type }: Field): number {
