@@ -29,33 +29,16 @@ import {
  * time than a call. Partitions near each other have numbers near each other.
  */
 const MAX_GAP = 2 ** 14;
-/**
- * The system is trusted to hold in memory the chunks of files that were read last, as many as have
- * this share of the memory of the machine. Short ranges of these are waited for, which takes a
- * third of the time of a callback; of a disk many are read at the same time.
- */
-const CHUNK_BYTES = 2 ** 16;
-const TRUSTED_SHARE = 1 / 4;
+/** Ranges up to so long are waited for where the system holds them. */
 const MAX_SHORT_BYTES = 2 ** 17;
-
-/** A file that is open. */
-interface OpenFile {
-  readonly handle: FileHandle;
-  /** By chunk the round in which it was read last; 0 where it never was. */
-  readonly rounds: Uint16Array;
-}
 
 /** Reads a folder on disk for a stored index. */
 export class FolderPlace implements Place {
   readonly name: string;
-  readonly #open = new Map<string, Promise<OpenFile>>();
+  readonly #open = new Map<string, Promise<FileHandle>>();
   /** Reads that have not ended; their files must stay open. */
   readonly #running = new Set<Promise<unknown>>();
   readonly #buffers = new ReadBuffers();
-  /** Chunks that were read before this round are no longer trusted to be in memory. */
-  #round = 1;
-  /** How many chunks the round may still have. */
-  #trusted = trustedChunks();
   #isClosed = false;
 
   constructor(folder: string) {
@@ -77,17 +60,17 @@ export class FolderPlace implements Place {
     ranges: readonly ByteRange[],
     signal: AbortSignal | undefined,
   ): Promise<Uint8Array[]> {
-    const { handle, rounds } = await this.#file(file);
+    const { fd } = await this.#handle(file);
     signal?.throwIfAborted();
-    const { fd } = handle;
+    const path = this.#path(file);
     const readInto = async (bytes: Uint8Array, { at, length }: ByteRange) => {
-      const isWaitedFor = this.#noteRead(rounds, at, length) && length <= MAX_SHORT_BYTES;
+      const isWaitedFor = noteRead(path, at, length) && length <= MAX_SHORT_BYTES;
       const got = isWaitedFor ? readSync(fd, bytes, 0, length, at) : 0;
       if (got === length) return bytes;
       if ((await fill(quickly(fd), bytes.subarray(got), at + got)) === length - got) return bytes;
       // It became shorter after it was opened.
       const what = `cut short while it was open: it ends before byte ${at} was read`;
-      throw new FormatError(what, this.#path(file));
+      throw new FormatError(what, path);
     };
     return readJoined(ranges, MAX_GAP, (joined) => {
       // One buffer has all of them, each from a multiple of 8 bytes on.
@@ -106,23 +89,8 @@ export class FolderPlace implements Place {
     return join(this.name, name);
   }
 
-  /** Notes that a range is read; true if all its chunks were before, in this round. */
-  #noteRead(rounds: Uint16Array, at: number, length: number): boolean {
-    let wasRead = true;
-    const last = Math.floor((at + length - 1) / CHUNK_BYTES);
-    for (let chunk = Math.floor(at / CHUNK_BYTES); chunk <= last; chunk++) {
-      if (rounds[chunk] === this.#round) continue;
-      wasRead = false;
-      rounds[chunk] = this.#round;
-      if (--this.#trusted > 0) continue;
-      this.#round++;
-      this.#trusted = trustedChunks();
-    }
-    return wasRead;
-  }
-
-  /** A file, opened once for all its reads; rejects after `close`. */
-  #file(file: NamedFile): Promise<OpenFile> {
+  /** The handle of a file, opened once for all its reads; rejects after `close`. */
+  #handle(file: NamedFile): Promise<FileHandle> {
     // Before all else: the number of a file that is being closed may soon be that of another.
     if (this.#isClosed) return Promise.reject(new Error(`${this.name}: it is closed`));
     const known = this.#open.get(file.name);
@@ -134,7 +102,7 @@ export class FolderPlace implements Place {
   }
 
   /** Opens a file; throws where it is missing, or has another size than the manifest says. */
-  async #opened(file: NamedFile): Promise<OpenFile> {
+  async #opened(file: NamedFile): Promise<FileHandle> {
     const path = this.#path(file);
     const handle = await open(path, 'r').catch(ignore(['ENOENT']));
     if (handle === null) throw new MissingFileError(path);
@@ -144,7 +112,7 @@ export class FolderPlace implements Place {
       await handle.close();
       throw error;
     }
-    return { handle, rounds: new Uint16Array(Math.ceil(file.bytes / CHUNK_BYTES)) };
+    return handle;
   }
 
   giveBack(all: Iterable<ArrayBufferView>): void {
@@ -154,11 +122,9 @@ export class FolderPlace implements Place {
   async close(): Promise<void> {
     this.#isClosed = true; // reads that still run must not open further files
     await Promise.allSettled(this.#running);
-    const files = [...this.#open.values()];
+    const handles = [...this.#open.values()];
     this.#open.clear();
-    for (const file of files) {
-      await file.then(({ handle }) => handle.close()).catch(() => undefined);
-    }
+    for (const handle of handles) await handle.then((one) => one.close()).catch(() => undefined);
   }
 }
 
@@ -174,8 +140,30 @@ export function withContent<T>(
   );
 }
 
-/** Chunks of a round. */
-const trustedChunks = () => Math.ceil((TRUSTED_SHARE * totalmem()) / CHUNK_BYTES);
+/**
+ * Chunks of files that were read, by path. The system is trusted to hold in memory those that were
+ * read last, as many as have a share of the machine's memory: a call that waits for short ranges of
+ * these takes a third of the time of a callback. Of a disk, many are read at the same time.
+ */
+const chunksRead = new Map<string, Set<number>>();
+let trustedCount = 0;
+const CHUNK_BYTES = 2 ** 16;
+const TRUSTED_SHARE = 1 / 4;
+
+/** Notes that a range is read; true if all its chunks are trusted to be in memory. */
+function noteRead(path: string, at: number, length: number): boolean {
+  if (CHUNK_BYTES * trustedCount > TRUSTED_SHARE * totalmem()) {
+    chunksRead.clear();
+    trustedCount = 0;
+  }
+  const chunks = chunksRead.get(path) ?? new Set();
+  chunksRead.set(path, chunks);
+  const before = chunks.size;
+  const last = Math.floor((at + length - 1) / CHUNK_BYTES);
+  for (let chunk = Math.floor(at / CHUNK_BYTES); chunk <= last; chunk++) chunks.add(chunk);
+  trustedCount += chunks.size - before;
+  return chunks.size === before;
+}
 
 /** Reads by callbacks, in half the time of `FileHandle.read`; the file must stay open. */
 function quickly(fd: number): Readable {
