@@ -7,8 +7,9 @@
 import type { BigIntStats } from 'node:fs';
 import { environmentOf, FormatError, wrongValue } from '../base/check';
 import { bytesOf, TIMEOUT_MS, type WebFile, WebStream } from '../base/http-requests';
-import { type ByteRange, readJoined } from '../store/place';
+import { readJoined } from '../store/place';
 import type { ByteFile } from '../table/arrow/batches';
+import type { ByteRange } from '../table/arrow/messages';
 
 /** Ranges at most this many bytes apart become one request. */
 const MAX_GAP = 2 ** 16;

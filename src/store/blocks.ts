@@ -13,7 +13,7 @@ import type { VectorColumns } from '../index/vectors/row-vectors';
 import { BLOCK_ROWS, bytesOfRow, type Residuals } from '../kernels/residuals';
 import { checksum } from '../kernels/xxhash';
 import { asArrow } from '../table/arrow/batches';
-import type { Span } from '../table/arrow/messages';
+import type { ByteRange } from '../table/arrow/messages';
 import { SPARSE_COLUMNS, type SparseColumns, vectorsOfTable } from '../table/sealed/index-rows';
 import {
   type BlockIds,
@@ -384,7 +384,7 @@ export function sparsePlaces(
   i: number,
   entries: Uint32Array,
   place: number,
-): readonly [Span, Span] {
+): readonly [ByteRange, ByteRange] {
   // A body contains offsets, dimensions, offsets again and weights, each from a multiple of 8 on.
   let [before, all] = [0, 0];
   for (let at = 0; at < entries.length; at++) {

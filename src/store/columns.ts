@@ -6,6 +6,7 @@
 
 import { lowerBound } from '../base/arrays';
 import { wrongValue } from '../base/check';
+import type { ByteRange } from '../table/arrow/messages';
 import { ArrowWriter } from '../table/arrow/writer';
 import type { ColumnInfo } from '../table/columns/types';
 import { RowBatch } from '../table/row-batch';
@@ -13,7 +14,6 @@ import { COLUMNS_HEADER, carriedRows } from '../table/sealed/index-rows';
 import type { FileWriter, OpenFile } from './blocks';
 import type { Content, StoredSegment } from './content';
 import type { FolderFile } from './manifest';
-import type { ByteRange } from './place';
 import type { StoredRows } from './stored-rows';
 
 /** Rows that are read together where all of a segment are. */

@@ -11,18 +11,12 @@ import { join } from 'node:path';
 import { padded } from '../base/arrays';
 import { FormatError } from '../base/check';
 import { fill, ignore, type Readable } from '../formats/file-io';
+import type { ByteRange } from '../table/arrow/messages';
 import { checkFileSize } from '../table/sealed/seal';
 import { type Content, openContent } from './content';
 import { findManifest } from './generations';
 import type { Manifest } from './manifest';
-import {
-  type ByteRange,
-  MissingFileError,
-  type NamedFile,
-  type Place,
-  readJoined,
-  withPlace,
-} from './place';
+import { MissingFileError, type NamedFile, type Place, readJoined, withPlace } from './place';
 
 /**
  * Ranges at most this many bytes apart are read by one call: copying what lies between takes less

@@ -9,8 +9,9 @@
 import { checkInteger, FormatError, wrongType, wrongValue } from '../base/check';
 import { bytesOf, MissingError, TIMEOUT_MS, type Wanted } from '../base/http-requests';
 import { whenAborted } from '../base/long-work';
+import type { ByteRange } from '../table/arrow/messages';
 import { checkFileSize } from '../table/sealed/seal';
-import { type ByteRange, MissingFileError, type NamedFile, type Place, readJoined } from './place';
+import { MissingFileError, type NamedFile, type Place, readJoined } from './place';
 
 /**
  * Ranges at most this many bytes apart become one request, which also reads the bytes between them.

@@ -6,11 +6,12 @@
 import { checkByteCount, checkInteger, checkOptions, FormatError, wrongType } from '../base/check';
 import { LONG_CALL } from '../base/long-work';
 import type { Id } from '../index/ids';
+import type { ByteRange } from '../table/arrow/messages';
 import { checkFileSize } from '../table/sealed/seal';
 import { neededAt, openContent, type SomeSegments, withNewest } from './content';
 import { HttpPlace } from './http-place';
 import { type Manifest, manifestGeneration, manifestName } from './manifest';
-import { type ByteRange, MissingFileError, type NamedFile, type Place } from './place';
+import { MissingFileError, type NamedFile, type Place } from './place';
 import { StoredIndex } from './stored-index';
 
 /** How often opening starts again with a newer generation. */

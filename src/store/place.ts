@@ -5,12 +5,7 @@
  */
 
 import { FormatError } from '../base/check';
-
-/** Bytes `at` to `at + length - 1` of a file. */
-export interface ByteRange {
-  readonly at: number;
-  readonly length: number;
-}
+import type { ByteRange } from '../table/arrow/messages';
 
 /** A file as the manifest names it. */
 export interface NamedFile {

@@ -7,6 +7,7 @@ import { runOf } from '../base/arrays';
 import { asFormatError, FormatError } from '../base/check';
 import type { VectorColumns } from '../index/vectors/row-vectors';
 import { checksum } from '../kernels/xxhash';
+import type { ByteRange } from '../table/arrow/messages';
 import {
   type BlockRows,
   type BlockTable,
@@ -18,7 +19,7 @@ import {
 } from './blocks';
 import type { Content, StoredSegment } from './content';
 import type { FolderFile } from './manifest';
-import { type ByteRange, readOf } from './place';
+import { readOf } from './place';
 
 /** A block of rows or copies of a segment, by its number there. */
 export interface BlockName {

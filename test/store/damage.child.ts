@@ -17,7 +17,7 @@ import { generationsIn, newestManifest } from '../../src/store/generations';
 import { bucketOf, hashOfId } from '../../src/store/id-hashes';
 import { IndexFolder } from '../../src/store/index-folder';
 import { filesOf, type Manifest, manifestName } from '../../src/store/manifest';
-import type { Span } from '../../src/table/arrow/messages';
+import type { ByteRange } from '../../src/table/arrow/messages';
 import { scratch } from '../reference/scratch';
 import { readersOf, writeHashedFolder, writeSmallFolder } from './small-folder';
 
@@ -53,7 +53,7 @@ function* placesOf(length: number, step: number): Generator<number> {
 }
 
 /** Where the bytes of a file lie that readers use: blocks or buckets, or the whole file. */
-async function usedSpans(folder: string, name: string): Promise<Span[]> {
+async function usedSpans(folder: string, name: string): Promise<ByteRange[]> {
   const place = new FolderPlace(folder);
   try {
     const { manifest, segments } = await openContent(place, await manifestOf(folder));
@@ -76,7 +76,7 @@ async function usedSpans(folder: string, name: string): Promise<Span[]> {
   }
 }
 
-const spansOf = (at: ArrayLike<number>, lengths: ArrayLike<number>): Span[] =>
+const spansOf = (at: ArrayLike<number>, lengths: ArrayLike<number>): ByteRange[] =>
   Array.from(lengths, (length, i) => ({ at: at[i], length }));
 
 async function manifestOf(folder: string): Promise<Manifest> {

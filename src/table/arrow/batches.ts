@@ -27,6 +27,7 @@ import { RowBatch } from '../row-batch';
 import { type ArrowBatches, KEY, SealChecker } from '../sealed/seal';
 import {
   BATCH_MESSAGE,
+  type ByteRange,
   type Columns,
   checkBlock,
   checkBody,
@@ -46,7 +47,6 @@ import {
   metadataBytes,
   readFooter,
   SCHEMA_MESSAGE,
-  type Span,
   TAIL_BYTES,
   verifyArrow,
 } from './messages';
@@ -134,7 +134,7 @@ function decodeAsClaimed(
 export interface ByteFile {
   readonly byteCount: number;
   /** Reads ranges, in the order given; throws where the file ends before one does. */
-  read(ranges: readonly Span[]): Promise<Uint8Array[]>;
+  read(ranges: readonly ByteRange[]): Promise<Uint8Array[]>;
 }
 
 /** Bytes that come one after another. */

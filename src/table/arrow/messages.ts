@@ -379,21 +379,16 @@ export function checkBody(head: Head, rest: Uint8Array, columns: Columns | null)
       throw new Error(`a batch of ${rows} rows whose columns have not as many`);
     }
   }
-  checkViews(head, buffers.length);
-}
-
-/** Views may be into as many buffers as there are. */
-function checkViews({ buffer, batch }: Head, bufferCount: number): void {
   let viewed = 0;
   for (const at of buffer.structsAt(batch, 4, 8)) {
     const count = buffer.int64(at);
     viewed += count < 0 ? Number.POSITIVE_INFINITY : count;
   }
-  if (viewed > bufferCount) throw new Error('views into more buffers than there are');
+  if (viewed > buffers.length) throw new Error('views into more buffers than there are');
 }
 
 /** Bytes `at` to `at + length - 1` of a file. */
-export interface Span {
+export interface ByteRange {
   readonly at: number;
   readonly length: number;
 }

@@ -8,7 +8,7 @@ import { lowerBound } from '../../base/arrays';
 import { asFormatError, checkBits, FormatError } from '../../base/check';
 import { bytesPerCode } from '../../codes/codes';
 import { asArrow, type ByteFile, outlineOf } from '../arrow/batches';
-import { type Block, batchAt, type Span } from '../arrow/messages';
+import { type Block, type ByteRange, batchAt } from '../arrow/messages';
 import { RowBatch } from '../row-batch';
 import { checkColumn, headerText } from './seal';
 import { type ColumnSchema, type Lists, openTable, type TableRows } from './sealed-table';
@@ -193,7 +193,7 @@ class PartialStream {
   }
 
   /** Reads spans of each message, counted from its beginning. */
-  async fill(spans: readonly (readonly Span[])[]): Promise<void> {
+  async fill(spans: readonly (readonly ByteRange[])[]): Promise<void> {
     const all = spans.flatMap((own, i) =>
       own
         .filter(({ length }) => length > 0)

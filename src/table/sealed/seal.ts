@@ -97,7 +97,7 @@ export class SealChecker {
   #checkSeal(batch: RecordBatch, isLast: boolean): void {
     const { schema, row } = this;
     const name = `batch ${this.#index}`;
-    const seal = parse(batch.metadata.get(KEY), name) as Seal;
+    const seal = sealOf(batch, this.#index);
     if (seal.row !== row || seal.rows !== batch.numRows) {
       throw new Error(`damaged: ${name} starts at row ${seal.row}, expected ${row}`);
     }
@@ -107,22 +107,26 @@ export class SealChecker {
       );
     }
     if (seal.schema !== schemaChecksum(schema)) throw new Error('damaged: the schema was changed');
-    schema.fields.forEach((_, i) => {
-      checkColumn(batch, i, this.#index);
-    });
+    for (const i of schema.fields.keys()) checkColumn(batch, i, this.#index, seal);
   }
 }
 
 /** Whether a text is the JSON of a batch, even if its key or the key of the schema was damaged. */
 const isSeal = (text: string) => /^\{"row":\d+,"rows":\d+,"end":/.test(text);
 
+const sealOf = (batch: RecordBatch, index: number) =>
+  parse(batch.metadata.get(KEY), `batch ${index}`) as Seal;
+
 /** Fails unless column `i` of batch number `index` has the checksum in the batch's seal. */
-export function checkColumn(batch: RecordBatch, i: number, index: number): void {
-  const name = `batch ${index}`;
-  const seal = parse(batch.metadata.get(KEY), name) as Seal;
+export function checkColumn(
+  batch: RecordBatch,
+  i: number,
+  index: number,
+  seal = sealOf(batch, index),
+): void {
   if (seal.columns?.[i] === columnChecksum(batch.data.children[i])) return;
   const field = batch.schema.fields[i];
-  throw new Error(`damaged: column "${field.name}" of ${name} fails its checksum`);
+  throw new Error(`damaged: column "${field.name}" of batch ${index} fails its checksum`);
 }
 
 /** The record batches of a source, and their schema. */
