@@ -91,6 +91,10 @@ export const VERBS: readonly Verb[] = [
       }),
       ...shared(`${SOURCE} bits projection seed ${TEXTS}`),
       ...shared('counting frequencies from types'),
+      ...options({
+        '--on-error WHAT: stop|null = stop':
+          'At a vector that makes no code: stop, or give the row a null code and count it',
+      }),
     ],
     example: 'halfspace fingerprint datasets/sample/docs.jsonl --bits 128 -o codes.arrow',
     load: async () => (await import('./verbs/fingerprint')).run,

@@ -11,7 +11,7 @@ import { type CodeOrigin, checkSameTexts } from '../../codes/codes';
 import { isMissing } from '../../measure/recall';
 import {
   type BuildOptions,
-  type Codes,
+  Codes,
   type DenseMatrix,
   type FrequencyTable,
   frequenciesFromArrow,
@@ -34,6 +34,7 @@ import type { BandKeys } from '../../text/text-set';
 import { vectorAt } from '../../vectors/vectors';
 import type { Call } from '../call';
 import { counted } from '../output/figures';
+import { sentenceOf } from '../talk';
 import {
   batchesOf,
   chooseId,
@@ -229,6 +230,8 @@ export class InputRows {
   #nullCount = 0;
   /** The first row of the batch that an index takes, which its errors count from. */
   takenRow = 0;
+  /** Rows that could not be hashed, and the error of the first. */
+  #failed: { count: number; readonly first: unknown } | null = null;
 
   constructor(
     readonly call: Call,
@@ -384,7 +387,11 @@ export class InputRows {
    * whose signs are the bits: `bits` float32 a row, zeros for a null code, none for ready codes.
    */
   async hash(batch: RowBatch, sums?: Float32Array[]): Promise<Codes> {
-    const codes = await this.#hashed(batch, sums);
+    const isAnyway = this.call.text('on-error') === 'null';
+    const codes = await this.#hashed(batch, sums).catch((error) => {
+      if (!isAnyway) throw error;
+      return this.#hashedByRow(batch);
+    });
     for (let row = 0; row < codes.count; row++) if (codes.isNull(row)) this.#nullCount++;
     return codes;
   }
@@ -408,6 +415,26 @@ export class InputRows {
     });
   }
 
+  /** The codes of a batch row by row: a row that cannot be hashed gets a null code, is counted. */
+  async #hashedByRow(batch: RowBatch): Promise<Codes> {
+    const parts: (Codes | null)[] = [];
+    for (let row = 0; row < batch.count; row++) {
+      const hashed = this.#hashed(batch.slice(row, row + 1)).catch((error) => {
+        this.#failed ??= { count: 0, first: error };
+        this.#failed.count++;
+        return null;
+      });
+      parts.push(await hashed);
+    }
+    const like = parts.find((part) => part !== null) ?? this.#hasher;
+    const { bits, origin } = like ?? { bits: this.call.number('bits') ?? DEFAULT_BITS };
+    const none = Codes.allocate(1, { bits, validity: new Uint8Array(1), origin });
+    return Codes.join(
+      parts.map((part) => part ?? none),
+      { bits },
+    );
+  }
+
   /**
    * Adds a batch to an index, which the first batch makes by `optionsOf`. Errors name the rows in
    * the file. Resolves to the index.
@@ -426,9 +453,14 @@ export class InputRows {
   }
 
   sayNulls(): void {
-    if (this.#nullCount === 0) return;
+    const { count: failed, first } = this.#failed ?? { count: 0, first: null };
+    if (failed > 0) {
+      const rows = counted(failed, 'row');
+      this.call.say(`${rows} without a code by --on-error null: ${sentenceOf(first)}`);
+    }
+    if (this.#nullCount === failed) return;
     const why = this.choice.kind === 'text' ? 'no words' : 'no direction';
-    const what = `${counted(this.#nullCount, 'row')} with ${why}`;
+    const what = `${counted(this.#nullCount - failed, 'row')} with ${why}`;
     this.call.say(`${this.reader.file}: ${what}: null codes, which match nothing`);
   }
 
