@@ -213,12 +213,11 @@ export async function parquetRows(source: ByteSource, options: ReadOptions): Pro
     let firstRow = 0;
     for (const { rows, chunks } of groups.filter((group) => group.rows > 0)) {
       const own = plans.map(({ i }) => chunks[i]);
-      const sum = own.reduce((all, { byteCount }) => all + byteCount, 0);
+      const sum = own.reduce((all, { length }) => all + length, 0);
       if (sum > bytes.byteCount) throw new FormatError('column chunks that overlap', file);
-      const ranges = own.map(({ start: at, byteCount: length }) => ({ at, length }));
       const budget = new Budget(sum);
       const made = await asParquet(file, async () => {
-        const contents = await bytes.read(ranges);
+        const contents = await bytes.read(own);
         return plans.map((plan): Column => {
           const { leaf, name, kind, i, item } = plan;
           const reader = new LeafReader(leaf, chunks[i], item.turn, new Budget(sum));

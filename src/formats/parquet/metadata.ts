@@ -5,6 +5,7 @@
  */
 
 import type { ByteFile } from '../../table/arrow/batches';
+import type { ByteRange } from '../../table/arrow/messages';
 
 /** Reads numbers and bytes one after another; throws where they end. */
 export class Cursor {
@@ -217,12 +218,10 @@ export interface Leaf {
 }
 
 /** The values of a leaf in one row group, and where they lie in the file. */
-export interface Chunk {
+export interface Chunk extends ByteRange {
   readonly codec: number;
   /** How many values there are, nulls and empty lists included. */
   readonly values: number;
-  readonly start: number;
-  readonly byteCount: number;
 }
 
 /** Rows that are stored together. */
@@ -364,12 +363,12 @@ function chunkOf(chunk: Struct, leaf: Leaf, rows: number, end: number): Chunk {
     throw new Error(`${path} is of type ${leaf.type}, its chunk of ${type}`);
   }
   // A chunk begins with its dictionary, where it has one.
-  const start = integerOf(meta, meta.get(11) ? 11 : 9, 'a place', end);
-  const byteCount = integerOf(meta, 7, 'bytes of a chunk', end - start);
+  const at = integerOf(meta, meta.get(11) ? 11 : 9, 'a place', end);
+  const length = integerOf(meta, 7, 'bytes of a chunk', end - at);
   const values = integerOf(meta, 5, 'values of a chunk', Number.MAX_SAFE_INTEGER);
   // Outside of lists a row has one value; in a list one or more, since an empty one counts.
   if (leaf.maxRepetition === 0 ? values !== rows : values < rows) {
     throw new Error(`${values} values of ${path} in ${rows} rows`);
   }
-  return { codec: integerOf(meta, 4, 'a codec'), values, start, byteCount };
+  return { codec: integerOf(meta, 4, 'a codec'), values, at, length };
 }

@@ -9,18 +9,14 @@ export const FIRST_MESSAGE = 8; // of a file, behind it and padding
 /** Content per byte, by codec: 255 for LZ4; ZSTD's shortest run makes 128 KiB from 4 bytes. */
 const MAX_RATIO = [255, 32_768];
 
-const STRING = { kind: 'string' } as const;
-const table = (of: () => Table): Kind => ({ kind: 'table', of });
-const tables = (of: () => Table): Kind => ({ kind: 'tables', of });
-const structs = (bytes: number): Kind => ({ kind: 'structs', bytes });
-
+const STRING = 1;
 const KEY_VALUE: Table = { slots: { 0: STRING, 1: STRING } };
 const PLAIN: Table = { slots: {} };
-const ENCODING: Table = { slots: { 1: table(() => PLAIN) } };
+const ENCODING: Table = { slots: { 1: () => PLAIN } };
 /** By number, the types whose tables have offsets: Timestamp (its zone), Union (its type ids). */
 const TYPES: Record<number, Table> = {
   10: { slots: { 1: STRING } },
-  14: { slots: { 1: structs(4) } },
+  14: { slots: { 1: 4 } },
 };
 /** LargeListView, the last type of the format as it is now. */
 const LAST_TYPE = 26;
@@ -31,9 +27,9 @@ const LISTS = [12, 16, MAP, 21];
 const FIELD: Table = {
   slots: {
     0: STRING,
-    4: table(() => ENCODING),
-    5: tables(() => FIELD),
-    6: tables(() => KEY_VALUE),
+    4: () => ENCODING,
+    5: [() => FIELD],
+    6: [() => KEY_VALUE],
   },
   union(buffer, at, depth) {
     const type = buffer.uint8(at, 2);
@@ -55,16 +51,16 @@ const FIELD: Table = {
   },
 };
 const SCHEMA: Table = {
-  slots: { 1: tables(() => FIELD), 2: tables(() => KEY_VALUE), 3: structs(8) },
+  slots: { 1: [() => FIELD], 2: [() => KEY_VALUE], 3: 8 },
 };
 const RECORD_BATCH: Table = {
-  slots: { 1: structs(16), 2: structs(16), 3: table(() => PLAIN), 4: structs(8) },
+  slots: { 1: 16, 2: 16, 3: () => PLAIN, 4: 8 },
 };
-const DICTIONARY_BATCH: Table = { slots: { 1: table(() => RECORD_BATCH) } };
+const DICTIONARY_BATCH: Table = { slots: { 1: () => RECORD_BATCH } };
 const FOOTER: Table = {
-  slots: { 1: table(() => SCHEMA), 2: structs(24), 3: structs(24), 4: tables(() => KEY_VALUE) },
+  slots: { 1: () => SCHEMA, 2: 24, 3: 24, 4: [() => KEY_VALUE] },
 };
-const MESSAGE: Table = { slots: { 4: tables(() => KEY_VALUE) } };
+const MESSAGE: Table = { slots: { 4: [() => KEY_VALUE] } };
 const HEADERS: Record<number, Table> = { 1: SCHEMA, 2: DICTIONARY_BATCH, 3: RECORD_BATCH };
 
 const NONE = new Uint8Array(0);
@@ -426,12 +422,10 @@ interface Table {
 }
 
 /**
- * What a slot refers to: a string, a table, a vector of tables, or a vector of structs of `bytes`.
+ * What a slot refers to: a table, a vector of tables, or a vector of structs, by their bytes; a
+ * string is one of single bytes.
  */
-type Kind =
-  | { readonly kind: 'string' }
-  | { readonly kind: 'table' | 'tables'; readonly of: () => Table }
-  | { readonly kind: 'structs'; readonly bytes: number };
+type Kind = (() => Table) | readonly [() => Table] | number;
 
 /** Reads metadata of unknown origin: every access stays within the bytes, or throws. */
 class Flatbuffer {
@@ -467,16 +461,16 @@ class Flatbuffer {
 
   #verifySlot(at: number, slot: number, kind: Kind, depth: number): void {
     const target = this.reference(at, slot);
-    if (kind.kind === 'table') {
-      this.verify(target, kind.of(), depth + 1);
+    if (typeof kind === 'function') {
+      this.verify(target, kind(), depth + 1);
       return;
     }
     const count = this.#uint32(target);
-    const bytes = kind.kind === 'structs' ? kind.bytes : kind.kind === 'tables' ? 4 : 1;
+    const bytes = typeof kind === 'number' ? kind : 4;
     if (target + 4 + count * bytes > this.#view.byteLength) throw beyond();
-    if (kind.kind !== 'tables') return;
+    if (typeof kind === 'number') return;
     for (let i = 0; i < count; i++) {
-      this.verify(this.#follow(target + 4 + 4 * i), kind.of(), depth + 1);
+      this.verify(this.#follow(target + 4 + 4 * i), kind[0](), depth + 1);
     }
   }
 

@@ -21,19 +21,6 @@ import {
   Uint64,
 } from 'apache-arrow';
 
-/** Arrays that hold a column of numbers. */
-export type NumberArray =
-  | Int8Array
-  | Uint8Array
-  | Int16Array
-  | Uint16Array
-  | Int32Array
-  | Uint32Array
-  | Float32Array
-  | Float64Array
-  | BigInt64Array
-  | BigUint64Array;
-
 /** A type of numbers, and the typed array that has them. */
 interface NumberType {
   readonly type: DataType;
@@ -55,6 +42,9 @@ const NUMBERS = {
 
 /** The kinds of numbers, named as in numpy. */
 export type NumberKind = keyof typeof NUMBERS;
+
+/** Arrays that hold a column of numbers. */
+export type NumberArray = (typeof NUMBERS)[NumberKind]['Values']['prototype'];
 
 /** The kinds of columns. 'json' is text that has a JSON value, and is written back as one. */
 export type ColumnKind =
