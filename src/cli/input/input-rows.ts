@@ -340,8 +340,7 @@ export class InputRows {
     }
     const usual = dimensions === undefined ? 'signs' : 'hadamard';
     const isOfSets = choice.areSets || call.has('min-jaccard');
-    const given = choice.areSets ? undefined : call.text('projection');
-    const projection = (given ?? (isOfSets ? 'minwise' : usual)) as Projection;
+    const projection = (call.text('projection') ?? (isOfSets ? 'minwise' : usual)) as Projection;
     const seed = call.text('seed') ?? '0';
     if (!/^\d{1,20}$/.test(seed)) {
       call.misuse(`--seed expected an integer in 0..2^64 - 1, got "${seed}"`);
