@@ -169,6 +169,11 @@ describe('a folder that was written wrongly', () => {
       { rows: (rows) => rows.fill(3) },
     ],
     [
+      'a row that the segment cannot have',
+      /damaged: row 60000 is not where it can be$/,
+      { rows: (rows) => rows.fill(60_000) },
+    ],
+    [
       'copies of other rows',
       /its copies are not those of the rows$/,
       { links: (links) => links.fill(1) },
