@@ -9,7 +9,7 @@ import { grown } from '../base/arrays';
 import { keyOf, rowOf, rowsOf, Smallest, weightOf } from '../base/top-k';
 import { distance, distanceOfWords } from '../kernels/hamming';
 import { type HitSearch, NO_ROW } from '../kernels/hits';
-import { hammingKernel } from '../kernels/kernels';
+import { weightedKernel } from '../kernels/weighted';
 import type { FilterMemory } from './filter';
 import type { Block, MemoryPart, Searched, Stepped, Want, Work } from './searched';
 
@@ -196,12 +196,11 @@ export class DistanceSearch implements Stepped {
   #scan({ codes, first, end }: Block): void {
     if (first >= end) return;
     const { filter, k } = this.#asked;
-    const by = hammingKernel();
     const limit = this.#limit(this.#best);
     // With a filter more hits are sought until enough of the nearest are accepted.
     let keys: Float64Array | null = null;
     for (let want = filter === null ? k : FILTERED * k; keys === null; want *= FILTERED) {
-      const search = by.search(codes, this.#code, Math.min(want, NO_ROW), limit);
+      const search = weightedKernel.nearest(codes, this.#code, Math.min(want, NO_ROW), limit);
       search.range(first, end);
       this.#work.codesCompared += end - first;
       const isAll = search.held < want;

@@ -8,6 +8,7 @@
  * that the truth differs from what the index holds as the given vectors do.
  */
 
+import { concatenated } from '../base/arrays';
 import type { LongWork } from '../base/long-work';
 import { shareAt } from '../base/random';
 import { Highest } from '../base/top-k';
@@ -386,22 +387,17 @@ export async function nearestByCodes(
   work: LongWork,
 ): Promise<Truth[]> {
   const collected = asked.map(() => new Nearest(k));
+  const queries = concatenated(asked.map(({ query }) => query.code));
+  const limits = new Uint32Array(asked.length).fill(bits + 1);
   const kernel = hammingKernel();
   for await (const group of chunks) {
-    for (const chunk of group) {
-      for (const [i, { query, row: own }] of asked.entries()) {
-        const { bound } = collected[i];
-        const most = bound === Number.NEGATIVE_INFINITY ? bits : -bound;
-        // One more than k, since the own row may be among them.
-        const search = kernel.search(chunk, query.code, k + 1, most);
-        search.range(chunk.first, chunk.end);
-        const hits = search.hits();
-        for (let hit = 0; hit < hits.count; hit++) {
-          if (hits.weights[hit] > search.limit) continue;
-          const row = chunk.rows[hits.codes[hit]];
-          if (row !== own) collected[i].take(-hits.weights[hit], row);
-        }
-      }
+    for (const { codes, rows, first, end } of group) {
+      kernel.hitsOfMany(codes, first, end - first, queries, limits, (i, at, distance) => {
+        const row = rows[at];
+        if (row === NO_ROW || row === asked[i].row) return;
+        collected[i].take(-distance, row);
+        limits[i] = Math.min(bits, -collected[i].bound) + 1; // rows as near as the k-th count
+      });
       await work.step();
     }
   }

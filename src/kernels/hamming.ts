@@ -4,8 +4,6 @@
  * Every kernel returns exactly these numbers in this order.
  */
 
-import { FallingLimit, type HitSearch, NO_ROW, type RowCodes } from './hits';
-
 /** Number of set bits of each byte value. */
 const POPCOUNT = /* @__PURE__ */ Uint8Array.from({ length: 256 }, (_, byte) => {
   let count = 0;
@@ -18,12 +16,6 @@ const TILE_BYTES = 1 << 18;
 
 export interface HammingKernel {
   readonly name: string;
-
-  /**
-   * Writes the distance in bits from `query` to each of `count` codes to `out[0]..out[count - 1]`.
-   * The rest of `out` stays unchanged.
-   */
-  distancesInto(codes: Uint8Array, count: number, query: Uint8Array, out: Uint16Array): void;
 
   /**
    * Writes the rows from `first` to `first + count - 1` whose distance is below `limit`, in order,
@@ -53,12 +45,6 @@ export interface HammingKernel {
     limits: Uint32Array,
     take: (query: number, row: number, distance: number) => void,
   ): void;
-
-  /**
-   * A search for the `want` nearest codes within `maxDistance` (any distance by default), and all
-   * others at the distance of the last of them.
-   */
-  search(from: RowCodes, query: Uint8Array, want: number, maxDistance?: number): HitSearch;
 }
 
 /** `hitsOfMany` by one `hitsInto` for each block of rows, which fits the cache, and each query. */
@@ -104,15 +90,6 @@ export function distanceOfWords(code: Int32Array, words: Int32Array, from: numbe
 export const scalarHamming: HammingKernel = {
   name: 'scalar',
 
-  distancesInto(codes, count, query, out) {
-    const bytesPerCode = query.length;
-    for (let row = 0, at = 0; row < count; row++) {
-      let sum = 0;
-      for (let b = 0; b < bytesPerCode; b++) sum += POPCOUNT[codes[at++] ^ query[b]];
-      out[row] = sum;
-    }
-  },
-
   hitsInto(codes, first, count, query, limit, hits) {
     const bytesPerCode = query.length;
     let found = 0;
@@ -129,13 +106,5 @@ export const scalarHamming: HammingKernel = {
 
   hitsOfMany(...scan) {
     hitsByQuery(this, ...scan);
-  },
-
-  search({ codes, rows, bytesPerCode }, query, want, maxDistance = 8 * bytesPerCode) {
-    const hits = new FallingLimit(maxDistance, want);
-    return hits.search((code) => {
-      if (rows[code] === NO_ROW) return;
-      hits.take(code, distance(query, codes, code * bytesPerCode));
-    });
   },
 };

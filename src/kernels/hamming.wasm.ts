@@ -5,8 +5,7 @@
  * copied to the scratch memory in blocks.
  */
 
-import { type HammingKernel, hitsByQuery, scalarHamming } from './hamming';
-import { HitState } from './hits';
+import { type HammingKernel, hitsByQuery } from './hamming';
 import { type LinearMemory, memoryOf, SCAN_BYTES, scratch } from './memory';
 
 /** Rows of one call: enough to hide its cost, few enough that the space for hits fits all. */
@@ -25,41 +24,6 @@ export const popcnt8Hamming = /* @__PURE__ */ wasmHamming('popcnt8', false);
 function wasmHamming(name: string, is64: boolean): HammingKernel {
   return {
     name,
-
-    search(from, query, want, maxDistance = 8 * query.length) {
-      const { codes, rows, bytesPerCode } = from;
-      const home = memoryOf(codes);
-      if (home === undefined || rows.buffer !== codes.buffer) {
-        return scalarHamming.search(from, query, want, maxDistance);
-      }
-      const { kernels } = home;
-      const state = new HitState(home, kernels, maxDistance, want, bytesPerCode);
-      home.bytes.set(query, state.extraAt);
-      return state.search((first, end) => {
-        return kernels.nearestHits(
-          is64,
-          codes.byteOffset,
-          first,
-          end,
-          bytesPerCode,
-          state.extraAt,
-          rows.byteOffset,
-          state.at,
-        );
-      });
-    },
-
-    distancesInto(codes, count, query, out) {
-      // Every row is a hit below this limit, so hit i is row i.
-      const everything = 8 * query.length + 1;
-      inBlocks(codes, 0, count, query, (memory, at, row, rows) => {
-        const { free, kernels } = memory;
-        const hitsAt = free + HITS_AT;
-        kernels.hitsBelow(is64, at, row, rows, query.length, free, everything, hitsAt);
-        const pairs = new Uint32Array(memory.bytes.buffer, hitsAt, 2 * rows);
-        for (let i = 0; i < rows; i++) out[row + i] = pairs[2 * i + 1];
-      });
-    },
 
     hitsInto(codes, first, count, query, limit, hits) {
       let found = 0;

@@ -5,7 +5,6 @@
 
 export { flipsInto, hadamardInto } from './hadamard.assembly';
 export { hitsBelow, nearestHits } from './hamming.assembly';
-export { sortHits } from './hits.assembly';
 export { minwiseInto } from './minwise.assembly';
 export { signsInto } from './signs.assembly';
 export { hitsOfTile, planesInto } from './slices.assembly';

@@ -5,8 +5,8 @@
  */
 
 import { grown } from '../base/arrays';
-import type { HashKernels } from './hash.generated';
 import type { LinearMemory, Room } from './memory';
+import { searchKernels } from './search-kernels';
 
 /** An entry of `rows` for a code that stands for no row; searches skip it. */
 export const NO_ROW = 0xffff_ffff;
@@ -90,54 +90,6 @@ class HitList implements Hits {
   }
 }
 
-/** The falling limit of scalar kernels; those of WebAssembly have the state of hits.assembly.ts. */
-export class FallingLimit {
-  /** All codes that were within the limit when they were taken. */
-  readonly list = new HitList();
-  /** Codes taken, by weight. */
-  readonly #counts: Uint32Array;
-  readonly #want: number;
-  /** As in `Search`. */
-  limit: number;
-  /** The sum of `#counts` from 0 to `limit`. */
-  held = 0;
-
-  /** Weights are 0 to `maxWeight`, which is the first limit. */
-  constructor(maxWeight: number, want: number) {
-    this.#counts = new Uint32Array(maxWeight + 1);
-    this.#want = want;
-    this.limit = maxWeight;
-  }
-
-  /** Adds a code if its weight is within the limit, and lowers the limit as far as possible. */
-  take(code: number, weight: number): void {
-    if (weight > this.limit) return;
-    this.list.push(code, weight);
-    this.#counts[weight]++;
-    this.held++;
-    while (this.limit > 0 && this.held - this.#counts[this.limit] >= this.#want) {
-      this.held -= this.#counts[this.limit--];
-    }
-  }
-
-  /** A search that calls `look`, which weighs and takes a code, for one code after another. */
-  search(look: (code: number) => void): HitSearch {
-    const hits = this;
-    return {
-      get limit() {
-        return hits.limit;
-      },
-      get held() {
-        return hits.held;
-      },
-      range(first, end) {
-        for (let code = first; code < end; code++) look(code);
-      },
-      hits: () => hits.list,
-    };
-  }
-}
-
 /** Indices of u32 in the state; see hits.assembly.ts. */
 const LIMIT = 0;
 const WANT = 1;
@@ -151,15 +103,12 @@ export function stateBytes(maxWeight: number): number {
   return (4 * (COUNTS + maxWeight + 1) + 15) & ~15;
 }
 
-/** The kernels of a memory, of either module. */
-type SortingKernels = Pick<HashKernels, 'sortHits'>;
-
 export class HitState {
   /** Address of the state. */
   readonly at: number;
   /** Address of `extraBytes` bytes for the search itself: tables, a query, ranges. */
   readonly extraAt: number;
-  readonly #kernels: SortingKernels;
+  readonly #memory: LinearMemory;
   readonly #buffer: ArrayBuffer;
   readonly #state: Uint32Array;
   /** Address of the first hit. */
@@ -172,19 +121,18 @@ export class HitState {
    * holds the state, the extra bytes, and then hits, each aligned to 16 bytes.
    */
   constructor(
-    { bytes, room: own }: LinearMemory,
-    kernels: SortingKernels,
+    memory: LinearMemory,
     maxWeight: number,
     want: number,
     extraBytes: number,
-    room: Room = own,
+    room: Room = memory.room,
   ) {
     this.at = room.at;
-    this.#kernels = kernels;
-    this.#buffer = bytes.buffer;
+    this.#memory = memory;
+    this.#buffer = memory.bytes.buffer;
     this.extraAt = this.at + stateBytes(maxWeight);
     this.#hitsAt = (this.extraAt + extraBytes + 15) & ~15;
-    this.#state = new Uint32Array(bytes.buffer, this.at, COUNTS + maxWeight + 1).fill(0);
+    this.#state = new Uint32Array(this.#buffer, this.at, COUNTS + maxWeight + 1).fill(0);
     this.#state[LIMIT] = maxWeight;
     this.#state[WANT] = want;
     this.#state[NEXT_HIT] = this.#hitsAt;
@@ -238,7 +186,7 @@ export class HitState {
     if (this.#list !== null || end + 8 * most > this.#state[HITS_END]) {
       return sortedHits(this.drain(), this.limit);
     }
-    const count = this.#kernels.sortHits(this.at, this.#hitsAt, end) >>> 0;
+    const count = searchKernels(this.#memory).sortHits(this.at, this.#hitsAt, end) >>> 0;
     const codes = new Uint32Array(this.#buffer, end, count);
     return { codes, weights: new Uint32Array(this.#buffer, end + 4 * count, count), count };
   }

@@ -39,19 +39,18 @@ export function sumsKernel(): SumsKernel {
   return chosen() === 'scalar' ? scalarSums : wasmSums;
 }
 
-const HAMMING: Record<Exclude<KernelName, 'auto'>, HammingKernel> = {
-  scalar: scalarHamming,
-  popcnt64: popcnt64Hamming,
-  popcnt8: popcnt8Hamming,
-};
-
 const IS_X86 = /* @__PURE__ */ isX86();
+
+/** True where kernels count the bits of 64-bit words, false where those of 16 bytes at once. */
+export function countsWords(): boolean {
+  const name = chosen();
+  return name === 'popcnt64' || (name !== 'popcnt8' && IS_X86);
+}
 
 /** The kernel of Hamming distances. */
 export function hammingKernel(): HammingKernel {
-  const name = chosen();
-  if (name !== 'auto') return HAMMING[name];
-  return IS_X86 ? popcnt64Hamming : popcnt8Hamming;
+  if (chosen() === 'scalar') return scalarHamming;
+  return countsWords() ? popcnt64Hamming : popcnt8Hamming;
 }
 
 /**

@@ -21,7 +21,7 @@ export const FREE_START = PAGE_BYTES;
 /** Bytes of scratch space for a call, below the data in a separate memory. */
 export const SCAN_BYTES = 10 * PAGE_BYTES;
 /** The address of the data in a separate memory. */
-export const CODES_START = FREE_START + SCAN_BYTES;
+const CODES_START = FREE_START + SCAN_BYTES;
 /** Kernels load whole registers, some ahead: they may read (not use) bytes behind the last row. */
 const PADDING_BYTES = 64;
 /** Bytes of data that fit one memory. */

@@ -329,14 +329,7 @@ class Looked {
     const memory = homeOf(list.memory.bytes);
     this.list = list;
     const extraBytes = FORMULA_BYTES + query.tables.length;
-    this.state = new HitState(
-      memory,
-      searchKernels(memory),
-      MAX_RESIDUAL_WEIGHT,
-      want,
-      extraBytes,
-      room,
-    );
+    this.state = new HitState(memory, MAX_RESIDUAL_WEIGHT, want, extraBytes, room);
     const { at, extraAt } = this.state;
     const { base, factor, sideBase, shift, cutFactor } = formulasOf(query);
     const { bytes } = memory;

@@ -1,11 +1,12 @@
 /**
- * Weighted Hamming distances. Each bit in which a code differs from the query counts with its own
- * integer weight; the sum of the weights of four bits is looked up in a table of 16. Codes and rows
- * of a CodeMemory are read in place; others are copied to the scratch memory.
+ * Searches for the codes of a CodeMemory that are nearest to a query: by Hamming distance, or by a
+ * weighted one. There each bit in which a code differs from the query counts with its own integer
+ * weight; the sum of the weights of four bits is looked up in a table of 16.
  */
 
 import { type HitSearch, HitState, type RowCodes } from './hits';
-import { CODES_START, memoryOf, SCAN_BYTES, scratch } from './memory';
+import { countsWords } from './kernels';
+import { homeOf } from './memory';
 import { searchKernels } from './search-kernels';
 
 export interface WeightTables {
@@ -27,31 +28,29 @@ export const MAX_ENTRY = 31;
 export const weightedKernel = {
   /** A search for the `want` lightest of the codes, see hits.ts. */
   search(from: RowCodes, { tables, maxWeight }: WeightTables, want: number): HitSearch {
-    const { memory, codesAt, rowsAt } = placed(from);
-    const kernels = searchKernels(memory);
-    const state = new HitState(memory, kernels, maxWeight, want, tables.length);
+    const { codes, rows, bytesPerCode } = from;
+    const memory = homeOf(codes);
+    const state = new HitState(memory, maxWeight, want, tables.length);
     const { at, extraAt } = state;
     memory.bytes.set(tables, extraAt);
-    const { weightedHits } = kernels;
+    const { weightedHits } = searchKernels(memory);
+    const [codesAt, rowsAt] = [codes.byteOffset, rows.byteOffset];
     return state.search((first, end) =>
-      weightedHits(codesAt, first, end, from.bytesPerCode, extraAt, rowsAt, at),
+      weightedHits(codesAt, first, end, bytesPerCode, extraAt, rowsAt, at),
+    );
+  },
+
+  /** A search for the `want` nearest of the codes within `maxDistance`, see hits.ts. */
+  nearest(from: RowCodes, query: Uint8Array, want: number, maxDistance: number): HitSearch {
+    const { codes, rows, bytesPerCode } = from;
+    const memory = homeOf(codes);
+    const state = new HitState(memory, maxDistance, want, bytesPerCode);
+    const { at, extraAt } = state;
+    memory.bytes.set(query, extraAt);
+    const { nearestHits } = memory.kernels;
+    const [codesAt, rowsAt, is64] = [codes.byteOffset, rows.byteOffset, countsWords()];
+    return state.search((first, end) =>
+      nearestHits(is64, codesAt, first, end, bytesPerCode, extraAt, rowsAt, at),
     );
   },
 };
-
-/** Bytes that the kernel reads behind the codes: 16 codes and 7 bytes. */
-const BEHIND_CODES = 16;
-
-/** The memory that has the codes and their rows, and where; a copy if no memory has both. */
-function placed({ codes, rows, bytesPerCode }: RowCodes) {
-  const home = memoryOf(codes);
-  if (home !== undefined && rows.buffer === codes.buffer) {
-    return { memory: home, codesAt: codes.byteOffset, rowsAt: rows.byteOffset };
-  }
-  const behind = codes.length + (BEHIND_CODES * bytesPerCode + 7);
-  const rowsAt = CODES_START + ((behind + 3) & ~3);
-  const memory = scratch(rowsAt + 4 * rows.length - CODES_START + SCAN_BYTES);
-  memory.bytes.set(codes, CODES_START);
-  new Uint32Array(memory.bytes.buffer, rowsAt, rows.length).set(rows);
-  return { memory, codesAt: CODES_START, rowsAt };
-}

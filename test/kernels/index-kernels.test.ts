@@ -1,9 +1,9 @@
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import { CodeMemory } from '../../src/kernels/code-memory';
 import { dotsKernel } from '../../src/kernels/dots';
-import { scalarHamming } from '../../src/kernels/hamming';
-import { popcnt8Hamming, popcnt64Hamming } from '../../src/kernels/hamming.wasm';
+import { distance } from '../../src/kernels/hamming';
 import { NO_ROW } from '../../src/kernels/hits';
+import { forceKernel } from '../../src/kernels/kernels';
 import { Arena } from '../../src/kernels/memory';
 import {
   integerWidth,
@@ -202,35 +202,30 @@ describe.each([
   });
 });
 
-describe.each([scalarHamming, popcnt64Hamming, popcnt8Hamming])(
-  'nearest, $name kernel',
-  (kernel) => {
-    it.each([1, 7, 8, 12, 16, 32, 64, 100])('finds the nearest of %i bytes', (bytes) => {
-      const { memory } = example(bytes, 333, bytes);
-      const query = Uint8Array.from({ length: bytes }, (_, i) => 37 * i);
-      const all = Array.from({ length: 333 }, (_, code) => {
-        const own = memory.codes.subarray(code * bytes, (code + 1) * bytes);
-        return [code, own.reduce((sum, value, i) => sum + bitsOf(value ^ query[i]), 0)];
-      }).filter(([code]) => code % 7 !== 3);
-      for (const want of [1, 20, 1000]) {
-        const search = kernel.search(memory, query, want);
-        search.range(0, 100);
-        search.range(100, 333);
-        const { limit } = search;
-        const { codes, weights, count } = search.hits();
-        const hits = Array.from({ length: count }, (_, i) => [codes[i], weights[i]]);
-        const expected = all.filter(([, d]) => d <= limit);
-        expect(hits.filter(([, d]) => d <= limit).sort((a, b) => a[0] - b[0])).toEqual(expected);
-        const distances = all.map(([, d]) => d).sort((a, b) => a - b);
-        expect(limit).toBe(want < all.length ? distances[want - 1] : 8 * bytes);
-      }
-    });
-  },
-);
+describe.each(['popcnt64', 'popcnt8'] as const)('nearest, %s', (name) => {
+  afterEach(() => forceKernel(undefined));
 
-function bitsOf(value: number): number {
-  return [...value.toString(2)].filter((digit) => digit === '1').length;
-}
+  it.each([1, 7, 8, 12, 16, 32, 64, 100])('finds the nearest of %i bytes', (bytes) => {
+    forceKernel(name);
+    const { memory } = example(bytes, 333, bytes);
+    const query = Uint8Array.from({ length: bytes }, (_, i) => 37 * i);
+    const all = Array.from({ length: 333 }, (_, code) => {
+      return [code, distance(query, memory.codes, code * bytes)];
+    }).filter(([code]) => code % 7 !== 3);
+    for (const want of [1, 20, 1000]) {
+      const search = weightedKernel.nearest(memory, query, want, 8 * bytes);
+      search.range(0, 100);
+      search.range(100, 333);
+      const { limit } = search;
+      const { codes, weights, count } = search.hits();
+      const hits = Array.from({ length: count }, (_, i) => [codes[i], weights[i]]);
+      const expected = all.filter(([, d]) => d <= limit);
+      expect(hits.filter(([, d]) => d <= limit).sort((a, b) => a[0] - b[0])).toEqual(expected);
+      const distances = all.map(([, d]) => d).sort((a, b) => a - b);
+      expect(limit).toBe(want < all.length ? distances[want - 1] : 8 * bytes);
+    }
+  });
+});
 
 it.each([
   [2, 0, 16],

@@ -1,6 +1,6 @@
 /** A search of residual codes in plain loops: what the kernel must equal to the bit. */
 
-import { FallingLimit, sortedHits } from '../../../src/kernels/hits';
+import { sortedHits } from '../../../src/kernels/hits';
 import {
   coarseScale,
   type EntryList,
@@ -14,6 +14,7 @@ import {
   SCALE_BYTES,
   scaleAt,
 } from '../../../src/kernels/residuals';
+import { FallingLimit } from './falling-limit';
 
 type Formulas = ReturnType<typeof formulasOf>;
 
@@ -88,7 +89,7 @@ export class ScalarEntrySearch {
   suspend(): void {}
 
   found() {
-    const { codes, weights } = sortedHits(this.#hits.list, this.#hits.limit);
+    const { codes, weights } = sortedHits(this.#hits.hits(), this.#hits.limit);
     return { rows: codes, weights };
   }
 }

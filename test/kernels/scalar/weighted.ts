@@ -1,9 +1,10 @@
 /** Weighted Hamming distances in plain loops: what the kernel must equal. */
 
-import { FallingLimit, NO_ROW } from '../../../src/kernels/hits';
+import { NO_ROW } from '../../../src/kernels/hits';
 import type { weightedKernel } from '../../../src/kernels/weighted';
+import { FallingLimit } from './falling-limit';
 
-export const scalarWeighted: typeof weightedKernel = {
+export const scalarWeighted: Pick<typeof weightedKernel, 'search'> = {
   search({ bytesPerCode, codes, rows }, { tables, maxWeight }, want) {
     const hits = new FallingLimit(maxWeight, want);
     return hits.search((code) => {
