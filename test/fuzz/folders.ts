@@ -5,15 +5,16 @@
 
 import { mkdtempSync, readdirSync, readFileSync, rmSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Data } from 'apache-arrow';
+import { type Data, Schema } from 'apache-arrow';
+import { concatenated } from '../../src/base/arrays';
 import { ByteSource, unpackedZstd } from '../../src/formats/byte-source';
 import * as api from '../../src/node';
 import { parseManifest } from '../../src/store/manifest';
 import { openArrow } from '../../src/table/arrow/batches';
+import { ArrowEncoder } from '../../src/table/arrow/writer';
 import type { Column } from '../../src/table/columns/make';
 import { decodeLz4, decodeZstd } from '../../src/table/compression';
-import { fileChecksum, KEY } from '../../src/table/sealed/seal';
-import { writeTable } from '../../src/table/sealed/sealed-table';
+import { fileChecksum, headerText, KEY } from '../../src/table/sealed/seal';
 import { Draws } from '../reference/random';
 import { scratch } from '../reference/scratch';
 import { frames } from '../table/frames.json';
@@ -80,8 +81,17 @@ export function changedData(draws: Draws, data: Data): Data {
 
 /** The sealed file of some columns, which no declaration needs to have. */
 export function sealedBytes(header: object, batches: readonly (readonly Column[])[]): Uint8Array {
-  const all = batches.map((carried) => ({ count: carried[0].data.length, rows: {}, carried }));
-  return writeTable([], header as Record<string, unknown>, all);
+  const fields = batches[0].map(({ field }) => field);
+  const metadata = new Map([[KEY, headerText(header as Record<string, unknown>)]]);
+  const encoder = new ArrowEncoder('file', new Schema(fields, metadata));
+  for (const batch of batches) {
+    encoder.add(
+      batch.map(({ data }) => data),
+      batch[0].data.length,
+    );
+  }
+  encoder.finish();
+  return concatenated(encoder.take());
 }
 
 /** A hostile table as a file; null where lists are longer than what writes Arrow can write. */
