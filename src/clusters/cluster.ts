@@ -212,8 +212,6 @@ async function assigned(
 const PACKED_POINTS = 1024;
 /** Points that take more bytes as integers are rounded again each time that they are read. */
 const MAX_PACKED_BYTES = 2 ** 28;
-/** Fewer bytes are copied when kernels read them: a separate memory takes 12 pages or more. */
-const MIN_OWN_BYTES = 2 ** 16;
 
 /** The points of some rows only: if they fit, as integers that all threads read in place. */
 async function pointsAt(points: Points, rows: Uint32Array, work: LongWork): Promise<Points> {
@@ -231,10 +229,7 @@ async function packedAt(points: Points, rows: Uint32Array, work: LongWork): Prom
   const width = integerWidth(points.dimensions);
   const { integers } = points;
   if (integers !== undefined) return integers.subarray(0, width * rows.length);
-  const isSmall = 2 * width * rows.length < MIN_OWN_BYTES;
-  const packed = isSmall
-    ? new Int16Array(width * rows.length)
-    : allocateIntegers(rows.length, width);
+  const packed = allocateIntegers(rows.length, width);
   const block = new PointBlock(points, PACKED_POINTS);
   for (let first = 0; first < rows.length; first += block.capacity) {
     packed.set(block.rounded(block.take(rows, first)), first * width);

@@ -6,7 +6,7 @@
  */
 
 import { padded } from '../base/arrays';
-import { type LinearMemory, memoryOf, SCAN_BYTES, scratch } from './memory';
+import { type LinearMemory, memoryOf, SCAN_BYTES, Stage, scratch } from './memory';
 import { searchKernels } from './search-kernels';
 
 export type RowValues = Float32Array | Float64Array | Int8Array;
@@ -29,30 +29,13 @@ export const dotsKernel = {
     out: Float64Array,
   ): void {
     const width = query.length;
-    const home = homeOf(values, width);
-    const block = Math.max(1, Math.floor(BLOCK_BYTES / (8 * width)));
-    for (let row = 0; row < count; row += block) {
-      const here = Math.min(block, count - row);
-      const from = (first + row) * width;
-      const some = values.subarray(from, from + here * width);
-      if (home === undefined) dotsOfCopy(some, query, out.subarray(row, row + here));
-      else dotsInPlace(home, some, null, query, out.subarray(row, row + here));
-    }
+    const rows = values.subarray(first * width, (first + count) * width);
+    dotsOf(rows, null, count, query, out);
   },
 
   /** Writes the products of the listed rows to `out[0]..out[rows.length - 1]`. */
   dotsOfRows(values: RowValues, rows: Uint32Array, query: Float64Array, out: Float64Array): void {
-    const width = query.length;
-    const home = homeOf(values, width);
-    if (home !== undefined) {
-      dotsInPlace(home, values, rows, query, out);
-      return;
-    }
-    const block = Math.max(1, Math.floor(BLOCK_BYTES / (8 * width)));
-    for (let from = 0; from < rows.length; from += block) {
-      const list = rows.subarray(from, from + block);
-      dotsOfCopy(gather(values, list, width), query, out.subarray(from, from + list.length));
-    }
+    dotsOf(values, rows, rows.length, query, out);
   },
 };
 
@@ -69,60 +52,37 @@ function paddedBytes(width: number): number {
   return 8 * (padded(width) + 8);
 }
 
-/** Copies the query to the start of the scratch space, padded by zeros. */
-function stageQuery({ bytes, free }: LinearMemory, query: Float64Array): void {
-  const width = query.length;
-  const staged = new Float64Array(bytes.buffer, free, padded(width));
-  staged.set(query);
-  staged.fill(0, width);
-}
-
-/**
- * Products of the listed rows, or if `list` is null of the first `out.length` rows of `values`, in
- * blocks of LIST_ROWS. The scratch space has the query, the products, and the list.
- */
-function dotsInPlace(
-  home: LinearMemory,
+/** Products of the listed rows, or if `list` is null of the first `count` rows, in blocks. */
+function dotsOf(
   values: RowValues,
   list: Uint32Array | null,
+  count: number,
   query: Float64Array,
   out: Float64Array,
 ): void {
-  const { free } = home;
-  const outAt = free + paddedBytes(query.length);
-  const listAt = outAt + 8 * LIST_ROWS;
-  stageQuery(home, query);
-  const kernels = searchKernels(home);
-  const { buffer } = home.bytes;
-  const { byteOffset, BYTES_PER_ELEMENT: type } = values;
   const width = query.length;
-  for (let from = 0; from < out.length; from += LIST_ROWS) {
-    const count = Math.min(LIST_ROWS, out.length - from);
-    if (list === null) {
-      kernels.dots(type, byteOffset + from * width * type, 0, count, width, free, outAt);
-    } else {
-      const some = count < list.length ? list.subarray(from, from + count) : list;
-      new Uint32Array(buffer, listAt, count).set(some);
-      kernels.dots(type, byteOffset, listAt, count, width, free, outAt);
-    }
-    out.set(new Float64Array(buffer, outAt, count), from);
+  const home = homeOf(values, width);
+  const { BYTES_PER_ELEMENT: type } = values;
+  const most = home ? LIST_ROWS : Math.max(1, Math.floor(BLOCK_BYTES / (8 * width)));
+  for (let from = 0; from < count; from += most) {
+    const here = Math.min(most, count - from);
+    const some = here === count ? list : (list?.subarray(from, from + here) ?? null);
+    let own = values;
+    if (home === undefined && some !== null) own = gather(values, some, width);
+    else if (some === null) own = values.subarray(from * width, (from + here) * width);
+    const bytes = paddedBytes(width) + 8 * here;
+    const stage = new Stage(home ?? scratch(bytes + own.byteLength + 8));
+    const { memory } = stage;
+    const queryAt = stage.space(paddedBytes(width));
+    const staged = new Float64Array(memory.bytes.buffer, queryAt, padded(width));
+    staged.set(query);
+    staged.fill(0, width);
+    const outAt = stage.space(8 * here);
+    const rowsAt = home === undefined ? stage.add(own) : own.byteOffset;
+    const listAt = home === undefined || some === null ? 0 : stage.add(some);
+    searchKernels(memory).dots(type, rowsAt, listAt, here, width, queryAt, outAt);
+    out.set(new Float64Array(memory.bytes.buffer, outAt, here), from);
   }
-}
-
-/** Products of all rows of `values`, which are copied to the scratch memory behind the products. */
-function dotsOfCopy(values: RowValues, query: Float64Array, out: Float64Array): void {
-  const width = query.length;
-  const outBytes = paddedBytes(width);
-  const rowsBytes = outBytes + 8 * out.length;
-  const memory = scratch(rowsBytes + values.byteLength);
-  const { free } = memory;
-  const [outAt, rowsAt] = [free + outBytes, free + rowsBytes];
-  stageQuery(memory, query);
-  const { buffer, byteOffset, byteLength } = values;
-  memory.bytes.set(new Uint8Array(buffer, byteOffset, byteLength), rowsAt);
-  const type = values.BYTES_PER_ELEMENT;
-  searchKernels(memory).dots(type, rowsAt, 0, out.length, width, free, outAt);
-  out.set(new Float64Array(memory.bytes.buffer, outAt, out.length));
 }
 
 /** Copies the listed rows, one after another. */

@@ -3,7 +3,7 @@
 // are exact integers; hits come in order of row, the same whichever way bits are counted.
 //
 // Bits are counted by 64-bit population counts (fast on x86), or by byte-wise ones of 16 bytes at a
-// time (fast on arm64); kernels.ts times both once. Widths of 8, 16 and 32 bytes have loops that
+// time (fast on arm64); kernels.ts chooses. Widths of 8, 16 and 32 bytes have loops that
 // keep the query in registers. The only branch that depends on the data is the one for a hit, which
 // is rare.
 

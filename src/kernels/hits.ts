@@ -25,7 +25,8 @@ interface Hits {
   readonly count: number;
 }
 
-interface Search {
+/** A search over codes that lie one after another. */
+export interface HitSearch {
   /**
    * The limit so far, inclusive: the lowest weight within which are at least `want` of the codes
    * seen, or the initial limit while there are fewer.
@@ -33,17 +34,13 @@ interface Search {
   readonly limit: number;
   /** The number of codes seen whose weight is within the limit. */
   readonly held: number;
+  /** Weighs codes `first` to `end - 1`. A search may take several ranges. */
+  range(first: number, end: number): void;
   /**
    * All codes seen within the limit, in no order, and perhaps some that were within an earlier one.
    * Valid until the next search begins in the same memory.
    */
   hits(): Hits;
-}
-
-/** A search over codes that lie one after another. */
-export interface HitSearch extends Search {
-  /** Weighs codes `first` to `end - 1`. A search may take several ranges. */
-  range(first: number, end: number): void;
 }
 
 /**

@@ -3,28 +3,10 @@
 // integer arithmetic. Nothing is allocated. Addresses are multiples of 4; nothing is read behind
 // the last letter or hash.
 
-import { hashBytes } from './xxhash.assembly';
+import { hashBytes, spellPoint } from './xxhash.assembly';
 
 /** Added to a letter of a script written without spaces. */
 const DENSE: u32 = 0x1_0000;
-
-/** Appends a letter below 0x10000 as UTF-8, 1 to 3 bytes; returns the next free address. */
-@inline
-function spell(letter: u32, to: usize): usize {
-  if (letter < 0x80) {
-    store<u8>(to, letter);
-    return to + 1;
-  }
-  if (letter < 0x800) {
-    store<u8>(to, 0xc0 | (letter >> 6));
-    store<u8>(to, 0x80 | (letter & 0x3f), 1);
-    return to + 2;
-  }
-  store<u8>(to, 0xe0 | (letter >> 12));
-  store<u8>(to, 0x80 | ((letter >> 6) & 0x3f), 1);
-  store<u8>(to, 0x80 | (letter & 0x3f), 2);
-  return to + 3;
-}
 
 /**
  * Writes the hash of each word of `count` letters to `hashes`, at most one a letter, and returns
@@ -42,13 +24,13 @@ export function wordHashesInto(letters: usize, count: u32, bytes: usize, hashes:
       for (letters += 4; letters < end; letters += 4) {
         letter = load<u32>(letters);
         if (letter < DENSE) break;
-        const middle = spell(before, bytes);
+        const middle = spellPoint(before, bytes);
         before = letter & 0xffff;
-        store<u64>(hashes, hashBytes(bytes, spell(before, middle) - bytes, 0));
+        store<u64>(hashes, hashBytes(bytes, spellPoint(before, middle) - bytes, 0));
         hashes += 8;
       }
       if (letters == start + 4) {
-        store<u64>(hashes, hashBytes(bytes, spell(before, bytes) - bytes, 0));
+        store<u64>(hashes, hashBytes(bytes, spellPoint(before, bytes) - bytes, 0));
         hashes += 8;
       }
       continue;
@@ -59,7 +41,7 @@ export function wordHashesInto(letters: usize, count: u32, bytes: usize, hashes:
     }
     let to = bytes;
     while (letter != 0 && letter < DENSE) {
-      to = spell(letter, to);
+      to = spellPoint(letter, to);
       letters += 4;
       if (letters == end) break;
       letter = load<u32>(letters);

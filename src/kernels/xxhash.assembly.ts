@@ -98,22 +98,23 @@ function hashRest(hash: u64, bytes: usize, end: usize): u64 {
 
 /** Appends a code point as UTF-8, 1 to 4 bytes; returns the next free address. */
 @inline
-function spellPoint(point: u32, to: usize): usize {
+export function spellPoint(point: u32, to: usize): usize {
   if (point < 0x80) {
     store<u8>(to, point);
     return to + 1;
   }
-  if (point < 0x800) store<u8>(to++, 0xc0 | (point >> 6));
-  else {
-    if (point < 0x1_0000) store<u8>(to++, 0xe0 | (point >> 12));
-    else {
-      store<u8>(to++, 0xf0 | (point >> 18));
-      store<u8>(to++, 0x80 | ((point >> 12) & 0x3f));
-    }
-    store<u8>(to++, 0x80 | ((point >> 6) & 0x3f));
+  if (point < 0x800) {
+    store<u8>(to, 0xc0 | (point >> 6));
+    store<u8>(to, 0x80 | (point & 0x3f), 1);
+    return to + 2;
   }
-  store<u8>(to, 0x80 | (point & 0x3f));
-  return to + 1;
+  if (point >= 0x1_0000) {
+    store<u8>(to++, 0xf0 | (point >> 18));
+    store<u8>(to, 0x80 | ((point >> 12) & 0x3f));
+  } else store<u8>(to, 0xe0 | (point >> 12));
+  store<u8>(to, 0x80 | ((point >> 6) & 0x3f), 1);
+  store<u8>(to, 0x80 | (point & 0x3f), 2);
+  return to + 3;
 }
 
 /**
