@@ -143,10 +143,15 @@ const chunksRead = new Map<string, Set<number>>();
 let trustedCount = 0;
 const CHUNK_BYTES = 2 ** 16;
 const TRUSTED_SHARE = 1 / 4;
+// A container may have less memory than the machine.
+const MEMORY_BYTES = Math.min(
+  totalmem(),
+  process.constrainedMemory?.() || Number.POSITIVE_INFINITY,
+);
 
 /** Notes that a range is read; true if all its chunks are trusted to be in memory. */
 function noteRead(path: string, at: number, length: number): boolean {
-  if (CHUNK_BYTES * trustedCount > TRUSTED_SHARE * totalmem()) {
+  if (CHUNK_BYTES * trustedCount > TRUSTED_SHARE * MEMORY_BYTES) {
     chunksRead.clear();
     trustedCount = 0;
   }
