@@ -106,14 +106,11 @@ function isNoticed({ file, start, end, text }) {
     // Tests of the command run what is built of these files, so that no import leads to them.
     const chosen = file.startsWith('cli/') ? ['run', 'test/cli'] : ['related', '--run', path];
     const tags = ['--tags-filter=!full', '--tags-filter=!thorough'];
-    // Ends all processes of the run, whose workers may be in the endless loop.
-    const limited = ['-s', 'KILL', `${LIMIT_SECONDS}`, 'npx', 'vitest'];
+    // `timeout` ends all processes of the run, whose workers may be in the endless loop.
+    const limited = ['-s', 'KILL', `${LIMIT_SECONDS}`, 'npx', 'vitest', ...chosen];
     const options = { cwd: tree, stdio: 'ignore' };
-    const { status } = spawnSync(
-      'timeout',
-      [...limited, ...chosen, '--bail', '1', ...tags],
-      options,
-    );
+    const { status, error } = spawnSync('timeout', [...limited, '--bail', '1', ...tags], options);
+    if (error) throw error;
     return status !== 0;
   } finally {
     restore();

@@ -73,8 +73,9 @@ export class StoredRows implements Searched, SearchedPart {
   #scratchCount = 0;
   /** The blocks of the next group of a scan, while they are read. */
   #ahead: { group: number; blocks: Promise<LoadedBlock[]> } | null = null;
-  /** The partitions that were loaded last, and as the one search named them that did. */
+  /** The partitions that were loaded last. */
   #pinned: Iterable<number> = [];
+  /** The array in which a search named them; null where several searches did. */
   #named: Uint32Array | null = null;
   /** The ids that were read for results. */
   #ids = new Map<number, Id>();
