@@ -2,11 +2,10 @@
  * Clusters by density, where the number of clusters is not known: single linkage over the distances
  * at which rows reach each other through dense regions (HDBSCAN*: Campello, Moulavi & Sander 2013).
  * Clusters are the branches of the largest mass in a tree over lists of the nearest codes; parts
- * that no list connects join at its top, at infinite distance. Heights are integers, and all edges
- * of one height join their nodes at once, so that their order does not matter.
+ * that no list connects join at its top, at infinite distance. Heights are integers, and all pairs
+ * of one height join at once, so that their order does not matter.
  */
 
-import { grown, toStarts } from '../base/arrays';
 import { checkOptions } from '../base/check';
 import { LONG_CALL, type LongCall, LongWork } from '../base/long-work';
 import { keyOf, rowOf, weightOf } from '../base/top-k';
@@ -100,20 +99,9 @@ async function cutByMass(
   minimum: number,
   work: LongWork,
 ): Promise<Uint32Array> {
-  const { bits, edges, weights, cores } = graph;
-  const { count } = graph.nodes;
-  const order = await edges.inOrder(bits, work);
   const tree = new Tree(graph, minimum);
-  // By height the nodes of several rows: these join at the core distance, as if by an edge.
-  const heavy = Array.from({ length: bits + 1 }, (): number[] => []);
-  for (let node = 0; node < count; node++) {
-    if (weights[node] > 1 && cores[node] <= bits) heavy[cores[node]].push(node);
-  }
-  for (let height = 0, i = 0; height <= bits; height++) {
-    const from = i;
-    while (i < order.length && edges.at(order[i])[2] === height) i++;
-    const joined = order.subarray(from, i);
-    if (joined.length + heavy[height].length > 0) tree.join(edges, joined, heavy[height], height);
+  for (const [height, pairs] of graph.pairsAt.entries()) {
+    if (pairs.length > 0) tree.join(pairs, height);
     await work.step();
   }
   return tree.groups();
@@ -163,19 +151,11 @@ class Tree {
     this.#last = Uint32Array.from({ length: count }, (_, node) => node);
   }
 
-  /** Joins by all edges of one height, and joins the rows of each node in `heavy`. */
-  join(edges: DensityGraph['edges'], joined: Uint32Array, heavy: number[], height: number): void {
+  /** Joins the nodes of all pairs of one height, one after another in `pairs`. */
+  join(pairs: readonly number[], height: number): void {
     const roots = new Set<number>();
-    for (const node of heavy) roots.add(this.#sets.find(node));
-    for (const edge of joined) {
-      const [a, b] = edges.at(edge);
-      roots.add(this.#sets.find(a));
-      roots.add(this.#sets.find(b));
-    }
-    for (const edge of joined) {
-      const [a, b] = edges.at(edge);
-      this.#sets.union(a, b);
-    }
+    for (const node of pairs) roots.add(this.#sets.find(node));
+    for (let i = 0; i < pairs.length; i += 2) this.#sets.union(pairs[i], pairs[i + 1]);
     const parts = new Map<number, number[]>();
     for (const root of roots) {
       const whole = this.#sets.find(root);
@@ -277,19 +257,19 @@ class Tree {
  * distance and both core distances.
  */
 interface DensityGraph {
-  readonly bits: number;
   /** The distinct codes, which are the nodes, and which of them each row has. */
   readonly nodes: DistinctCodes;
   /** Number of rows of each node. */
   readonly weights: Uint32Array;
-  /** Core distance of each node in bits; above `bits` where it has none. */
-  readonly cores: Uint32Array;
-  /** Each pair that joins at some distance, once, in no order. */
-  readonly edges: Edges;
+  /**
+   * By height, up to the number of bits, the pairs that join there, one after another. A node of
+   * several rows is a pair with itself at its core distance, at which its rows join.
+   */
+  readonly pairsAt: readonly number[][];
 }
 
-/** Nodes and edges of a step. */
-const STEP_EDGES = 2 ** 16;
+/** Nodes of a step. */
+const STEP_NODES = 2 ** 16;
 /**
  * Fewest codes of a list. On the nouns of datasets/nouns, lists of 16 gave the clusters of all
  * pairs; lists of 5 connected too few nodes.
@@ -325,10 +305,8 @@ export async function densityGraph(
     }
   };
   await join(nodes, near, take, work);
-  const cores = await lists.cores(weights, minSamples, codes.bits + 1, work);
-  const edges = new Edges();
-  await lists.addTo(edges, cores, codes.bits, work);
-  return { bits: codes.bits, nodes, weights, cores, edges };
+  const pairsAt = await lists.pairs(weights, minSamples, codes.bits, work);
+  return { nodes, weights, pairsAt };
 }
 
 /**
@@ -384,84 +362,48 @@ class CodeLists {
   }
 
   /**
-   * The core distance of each node: where its own rows and those of its list become `minSamples`
-   * others; `none` where they never do. A list is as long as that, or has all nodes in reach.
+   * By height, up to `highest`, each pair of which one lists the other, at the largest of their
+   * distance and core distances, and each node of several rows with itself.
    */
-  async cores(
+  async pairs(
     weights: Uint32Array,
     minSamples: number,
-    none: number,
+    highest: number,
     work: LongWork,
-  ): Promise<Uint32Array> {
+  ): Promise<number[][]> {
+    const length = this.#length;
     const cores = new Uint32Array(this.#count);
     for (let node = 0; node < this.#count; node++) {
-      const [from, end] = [node * this.#length, (node + 1) * this.#length];
-      let left = minSamples + 1 - weights[node];
-      for (let at = from; left > 0; at++) {
-        const key = at < end ? this.#keys[at] : Number.POSITIVE_INFINITY;
-        const isListed = key < Number.POSITIVE_INFINITY;
-        cores[node] = isListed ? weightOf(key) : none;
-        left -= isListed ? weights[rowOf(key)] : left;
-      }
-      if (node % STEP_EDGES === STEP_EDGES - 1) await work.step();
+      cores[node] = this.#coreOf(node, weights, minSamples, highest + 1);
+      if (node % STEP_NODES === STEP_NODES - 1) await work.step();
     }
-    return cores;
-  }
-
-  /**
-   * Adds an edge for each pair of which one lists the other, at the largest of their distance and
-   * core distances, where that is at most `highest`.
-   */
-  async addTo(edges: Edges, cores: Uint32Array, highest: number, work: LongWork): Promise<void> {
-    const length = this.#length;
+    const pairsAt = Array.from({ length: highest + 1 }, (): number[] => []);
     for (let node = 0; node < this.#count; node++) {
+      if (weights[node] > 1) pairsAt[cores[node]]?.push(node, node);
       for (const key of this.#keys.subarray(node * length, (node + 1) * length)) {
         if (key === Number.POSITIVE_INFINITY) break;
         const [other, distance] = [rowOf(key), weightOf(key)];
         const isListedThere = keyOf(distance, node) <= this.#keys[(other + 1) * length - 1];
         const height = Math.max(distance, cores[node], cores[other]);
-        if (height <= highest && (node < other || !isListedThere)) edges.add(node, other, height);
+        if (node < other || !isListedThere) pairsAt[height]?.push(node, other);
       }
-      if (node % STEP_EDGES === STEP_EDGES - 1) await work.step();
+      if (node % STEP_NODES === STEP_NODES - 1) await work.step();
     }
-  }
-}
-
-/** Pairs of nodes and the heights at which they join, in arrays that grow. */
-class Edges {
-  #a = new Uint32Array(1);
-  #b = new Uint32Array(1);
-  #heights = new Uint16Array(1);
-  #count = 0;
-
-  /** Both nodes of an edge, and its height. */
-  at(edge: number): readonly [a: number, b: number, height: number] {
-    return [this.#a[edge], this.#b[edge], this.#heights[edge]];
+    return pairsAt;
   }
 
-  add(a: number, b: number, height: number): void {
-    if (this.#count === this.#a.length) {
-      this.#a = grown(this.#a);
-      this.#b = grown(this.#b);
-      this.#heights = grown(this.#heights);
+  /**
+   * The core distance of a node: where its own rows and those of its list become `minSamples`
+   * others; `none` where they never do. A list is as long as that, or has all nodes in reach.
+   */
+  #coreOf(node: number, weights: Uint32Array, minSamples: number, none: number): number {
+    let [core, left] = [0, minSamples + 1 - weights[node]];
+    for (let at = node * this.#length; left > 0; at++) {
+      const isInside = at < (node + 1) * this.#length;
+      if (!isInside || this.#keys[at] === Number.POSITIVE_INFINITY) return none;
+      core = weightOf(this.#keys[at]);
+      left -= weights[rowOf(this.#keys[at])];
     }
-    this.#a[this.#count] = a;
-    this.#b[this.#count] = b;
-    this.#heights[this.#count++] = height;
-  }
-
-  /** The edges by height, which is at most `highest`, then as they were added: a counting sort. */
-  async inOrder(highest: number, work: LongWork): Promise<Uint32Array> {
-    const starts = new Uint32Array(highest + 1);
-    for (let edge = 0; edge < this.#count; edge++) {
-      starts[this.#heights[edge]]++;
-      if (edge % STEP_EDGES === STEP_EDGES - 1) await work.step();
-    }
-    const order = new Uint32Array(toStarts(starts));
-    for (let edge = 0; edge < this.#count; edge++) {
-      order[starts[this.#heights[edge]]++] = edge;
-      if (edge % STEP_EDGES === STEP_EDGES - 1) await work.step();
-    }
-    return order;
+    return core;
   }
 }
