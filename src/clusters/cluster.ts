@@ -17,14 +17,13 @@ import {
   allocateIntegers,
   integerPoints,
   KMeans,
-  PointBlock,
   type Points,
   Progress,
+  roundedPoints,
 } from '../k-means/k-means';
 import { NO_ROW } from '../kernels/hits';
 import { integerWidth, productsKernel, UNIT } from '../kernels/products';
 import { isIndex, type RowSource, type Rows, rowsOf } from '../near/rows';
-import { runJob } from '../threads/parallel';
 import { checkDenseMatrix, type DenseMatrix, isDenseMatrix, lengthsOf } from '../vectors/vectors';
 import { type Cluster, labelsOf, summaries } from './describe';
 
@@ -152,7 +151,8 @@ async function kMeans(
 }
 
 /** Runs one start on its own sample until the gain is small. */
-async function started({ points, clusters, random, seen, progress, work }: Run) {
+async function started(run: Run) {
+  const { points, clusters, random, seen, progress, work } = run;
   const drawnRows = drawn(points.rows, seen[seen.length - 1], random);
   const sample = await pointsAt(points, drawnRows, work);
   const mostRows = Math.floor(MAX_STARTING_BYTES / (2 * points.dimensions));
@@ -164,7 +164,7 @@ async function started({ points, clusters, random, seen, progress, work }: Run) 
   let [objective, last] = [0, Number.NEGATIVE_INFINITY];
   for (const [iteration, count] of seen.entries()) {
     const rows = sample.rows.subarray(0, count);
-    objective = await assigned(means, rows, nearest.subarray(0, count), progress, work);
+    objective = await assigned(means, rows, nearest.subarray(0, count), run);
     means.move();
     if (count === sample.rows.length && objective - last < MIN_GAIN) {
       for (const left of seen.slice(iteration + 1)) progress.add(left);
@@ -177,14 +177,15 @@ async function started({ points, clusters, random, seen, progress, work }: Run) 
 }
 
 /** Assigns all rows, and moves the centroids while that raises the objective. */
-async function overAll({ points, progress, work }: Run, best: KMeans, passes: number) {
+async function overAll(run: Run, best: KMeans, passes: number) {
+  const { points, progress, work } = run;
   const all = await pointsAt(points, points.rows, work);
   const means = new KMeans(all, best.count);
   means.continue(best);
   const nearest = new Uint32Array(all.rows.length).fill(NO_ROW);
   let last = Number.NEGATIVE_INFINITY;
   for (let pass = 0; ; pass++) {
-    const objective = await assigned(means, all.rows, nearest, progress, work);
+    const objective = await assigned(means, all.rows, nearest, run);
     if (objective - last < MIN_LAST_GAIN || pass === passes) break;
     means.move();
     last = objective;
@@ -193,19 +194,16 @@ async function overAll({ points, progress, work }: Run, best: KMeans, passes: nu
   return { nearest, centroids: means.centroids };
 }
 
-/** Assigns rows to centroids, each of which gets one at least; returns the objective. */
+/** Assigns rows to centroids, each of which gets one at least; returns the objective before. */
 async function assigned(
   means: KMeans,
   rows: Uint32Array,
   nearest: Uint32Array,
-  progress: Progress,
-  work: LongWork,
+  run: Pick<Run, 'progress' | 'work'>,
 ): Promise<number> {
-  const { job, objective } = means.assignment(rows, nearest, progress);
-  await runJob(job, work);
-  const found = objective();
-  await means.repair(rows, nearest, work);
-  return found;
+  const objective = await means.assign(rows, nearest, run);
+  await means.repair(rows, nearest, run.work);
+  return objective;
 }
 
 /** Points that are rounded between two steps. */
@@ -230,9 +228,9 @@ async function packedAt(points: Points, rows: Uint32Array, work: LongWork): Prom
   const { integers } = points;
   if (integers !== undefined) return integers.subarray(0, width * rows.length);
   const packed = allocateIntegers(rows.length, width);
-  const block = new PointBlock(points, PACKED_POINTS);
-  for (let first = 0; first < rows.length; first += block.capacity) {
-    packed.set(block.rounded(block.take(rows, first)), first * width);
+  for (let first = 0; first < rows.length; first += PACKED_POINTS) {
+    const end = Math.min(rows.length, first + PACKED_POINTS);
+    roundedPoints(points, rows, { first, end }, packed.subarray(first * width));
     await work.step();
   }
   return packed;
@@ -335,32 +333,30 @@ async function matrixPoints(
     norms.set(lengthsOf(matrix, first, Math.min(STEP_ROWS, rowCount - first)), first);
     await work.step();
   }
-  return {
-    rowCount,
-    dimensions,
-    length: 1,
-    rows: rowsWhere(rowCount, (row) => norms[row] > 0),
-    into(row, out, at) {
-      const from = row * dimensions;
-      for (let i = 0; i < dimensions; i++) out[at + i] = values[from + i] / norms[row];
-    },
-  };
+  const valuesAt = (row: number) => values.subarray(row * dimensions, (row + 1) * dimensions);
+  const rows = rowsWhere(rowCount, (row) => norms[row] > 0);
+  return unitPoints({ rowCount, dimensions, rows }, valuesAt, (row) => norms[row]);
 }
 
 /** Rows that the index has now: the vector of a row that is removed later stays readable. */
 function heldPoints({ count, validity }: Codes, vectors: DenseVectors): Points {
   const { dimensions } = vectors;
-  return {
-    rowCount: count,
-    dimensions,
-    length: 1,
-    rows: rowsWhere(count, (row) => isValid(validity, row) && vectors.normOf(row) > 0),
-    into(row, out, at) {
-      const values = vectors.valuesAt(row);
-      const norm = vectors.normOf(row);
-      for (let i = 0; i < dimensions; i++) out[at + i] = values[i] / norm;
-    },
+  const normOf = (row: number) => vectors.normOf(row);
+  const rows = rowsWhere(count, (row) => isValid(validity, row) && normOf(row) > 0);
+  return unitPoints({ rowCount: count, dimensions, rows }, (row) => vectors.valuesAt(row), normOf);
+}
+
+/** Vectors as points of length 1, scaled when they are read. */
+function unitPoints(
+  rows: Pick<Points, 'rowCount' | 'dimensions' | 'rows'>,
+  valuesAt: (row: number) => ArrayLike<number>,
+  normOf: (row: number) => number,
+): Points {
+  const into: Points['into'] = (row, out, at) => {
+    const [values, norm] = [valuesAt(row), normOf(row)];
+    for (let i = 0; i < rows.dimensions; i++) out[at + i] = values[i] / norm;
   };
+  return { ...rows, length: 1, into };
 }
 
 /** Codes as vectors of one value a bit, +1 or -1: their length is the root of the bits. */

@@ -9,7 +9,7 @@
 
 import type { LongWork } from '../base/long-work';
 import { Highest } from '../base/top-k';
-import { dot, PointBlock, type Points } from '../k-means/k-means';
+import { addTo, dot, type Points } from '../k-means/k-means';
 import { words } from '../text/tokens';
 import { clampedCosine, lengthOf } from '../vectors/vectors';
 
@@ -43,13 +43,13 @@ export async function summaries(
   const { dimensions, length } = points;
   const sums = new Float64Array(count * dimensions);
   const sizes = new Uint32Array(count);
-  await eachPoint(points, clusterOf, work, (block, i, _, cluster) => {
+  await eachPoint(points, clusterOf, work, (point, cluster) => {
     sizes[cluster]++;
-    block.addTo(sums, cluster, i);
+    addTo(sums, cluster * dimensions, point);
   });
   const best = Array.from({ length: count }, () => new Highest(exemplars));
-  await eachPoint(points, clusterOf, work, (block, i, row, cluster) => {
-    best[cluster].take(block.dot(i, sums, cluster * dimensions), row);
+  await eachPoint(points, clusterOf, work, (point, cluster, row) => {
+    best[cluster].take(dot(point, 0, sums, cluster * dimensions, dimensions), row);
   });
   return best.map((one, cluster) => {
     const [at, size] = [cluster * dimensions, sizes[cluster]];
@@ -68,22 +68,21 @@ interface Described {
   readonly exemplars: number;
 }
 
-/** Calls `take` with each row that is in a cluster, which is point number `i` of a block. */
+/** Calls `take` with the point of each row that is in a cluster; it is valid during the call. */
 async function eachPoint(
   points: Points,
   clusterOf: ArrayLike<number>,
   work: LongWork,
-  take: (block: PointBlock, i: number, row: number, cluster: number) => void,
+  take: (point: Float64Array, cluster: number, row: number) => void,
 ): Promise<void> {
-  const { rows } = points;
-  const block = new PointBlock(points, STEP_POINTS);
-  for (let first = 0; first < rows.length; first += STEP_POINTS) {
-    const count = block.take(rows, first);
-    for (let i = 0; i < count; i++) {
-      const cluster = clusterOf[first + i];
-      if (cluster >= 0) take(block, i, rows[first + i], cluster);
+  const { rows, dimensions } = points;
+  const point = new Float64Array(dimensions);
+  for (let i = 0; i < rows.length; i++) {
+    if (clusterOf[i] >= 0) {
+      points.into(rows[i], point, 0);
+      take(point, clusterOf[i], rows[i]);
     }
-    await work.step();
+    if (i % STEP_POINTS === STEP_POINTS - 1) await work.step();
   }
 }
 

@@ -7,7 +7,7 @@
  * `cluster` and the training of partitions run the same iteration.
  */
 
-import { ascending, byGroup } from '../base/arrays';
+import { ascending, byGroup, type Range } from '../base/arrays';
 import type { LongWork } from '../base/long-work';
 import { Highest } from '../base/top-k';
 import { Arena } from '../kernels/memory';
@@ -75,86 +75,26 @@ export function roundInto(
   for (let i = 0; i < vector.length; i++) out[at + i] = Math.floor(vector[i] * scale + 0.5);
 }
 
-/** A block of points next to each other, as float64 and rounded for integer products. */
-export class PointBlock {
-  /** Largest number of points of a block. */
-  readonly capacity: number;
-  /** Values of a rounded point, padding included. */
-  readonly width: number;
-  readonly #points: Points;
-  readonly #values: Float64Array;
-  readonly #rounded: Int16Array;
-  /** The points taken last, which need not be read again. */
-  #taken: { readonly rows: Uint32Array; readonly first: number } | null = null;
-  /** The first row taken, where points are integers. */
-  #firstRow = 0;
-
-  constructor(points: Points, capacity: number) {
-    const copied = points.integers === undefined ? capacity : 0;
-    this.#points = points;
-    this.capacity = capacity;
-    this.width = integerWidth(points.dimensions);
-    this.#values = new Float64Array(copied * points.dimensions);
-    this.#rounded = new Int16Array(copied * this.width);
+/**
+ * The points of `rows[first]` to `rows[end - 1]` at length UNIT. Integer points are read in place,
+ * so their rows must be consecutive; others are rounded to the begin of `room`.
+ */
+export function roundedPoints(
+  points: Points,
+  rows: Uint32Array,
+  { first, end }: Range,
+  room: Int16Array,
+): Int16Array {
+  const { dimensions, integers, length } = points;
+  const width = integerWidth(dimensions);
+  const size = (end - first) * width;
+  if (integers !== undefined) return integers.subarray(rows[first] * width).subarray(0, size);
+  const point = new Float64Array(dimensions);
+  for (let i = first; i < end; i++) {
+    points.into(rows[i], point, 0);
+    roundInto(point, length, room, (i - first) * width);
   }
-
-  /**
-   * Takes the points of `rows[first]..`, as many as fit; returns their number. Integer points are
-   * not copied, so their rows must be consecutive.
-   */
-  take(rows: Uint32Array, first: number): number {
-    const { dimensions, integers } = this.#points;
-    const count = Math.min(this.capacity, rows.length - first);
-    if (integers !== undefined) {
-      this.#firstRow = rows[first];
-      return count;
-    }
-    if (this.#taken?.rows === rows && this.#taken.first === first) return count;
-    for (let i = 0; i < count; i++) {
-      this.#points.into(rows[first + i], this.#values, i * dimensions);
-    }
-    this.#taken = { rows, first };
-    return count;
-  }
-
-  /** The dot product of the i-th point and the vector that begins at `others[at]`. */
-  dot(i: number, others: Float64Array, at: number): number {
-    return dot(...this.#placeOf(i), others, at, this.#points.dimensions);
-  }
-
-  /** Adds the i-th point to sum number `sum`. */
-  addTo(sums: Float64Array, sum: number, i: number): void {
-    const { dimensions } = this.#points;
-    const [values, from] = this.#placeOf(i);
-    const to = sum * dimensions;
-    for (let j = 0; j < dimensions; j++) sums[to + j] += values[from + j];
-  }
-
-  /** The values of the i-th point, and where they begin. */
-  #placeOf(i: number): [Int16Array | Float64Array, number] {
-    const { dimensions, integers } = this.#points;
-    if (integers === undefined) return [this.#values, i * dimensions];
-    return [integers, (this.#firstRow + i) * this.width];
-  }
-
-  /** The first `count` points at length UNIT; valid until the next points are taken. */
-  rounded(count: number): Int16Array {
-    const { dimensions, length, integers } = this.#points;
-    const { width } = this;
-    if (integers !== undefined) {
-      return integers.subarray(this.#firstRow * width, (this.#firstRow + count) * width);
-    }
-    const values = this.#values;
-    const rounded = this.#rounded;
-    const scale = UNIT / length;
-    for (let i = 0, from = 0; i < count; i++) {
-      const to = i * width;
-      for (let j = 0; j < dimensions; j++) {
-        rounded[to + j] = Math.floor(values[from++] * scale + 0.5); // as in `roundInto`
-      }
-    }
-    return rounded.subarray(0, count * width);
-  }
+  return room.subarray(0, size);
 }
 
 /** The dot product of `dimensions` values from `a[aAt]` and `b[bAt]` on, added in order. */
@@ -168,6 +108,11 @@ export function dot(
   let sum = 0;
   for (let i = 0; i < dimensions; i++) sum += a[aAt + i] * b[bAt + i];
   return sum;
+}
+
+/** Adds a vector to the sum that begins at `sums[at]`. */
+export function addTo(sums: Float64Array, at: number, vector: Float64Array): void {
+  for (let i = 0; i < vector.length; i++) sums[at + i] += vector[i];
 }
 
 const MAX_BYTE = 127;
@@ -226,13 +171,6 @@ const MIN_ROWS = 8;
  */
 const STEP_PRODUCTS = 2 ** 28;
 
-/** Assigns rows to centroids: a job, whose result is there when it is done. */
-interface Assignment {
-  readonly job: Job<CentroidTree & Pick<Points, 'integers'>, Int16Array, Uint32Array>;
-  /** The mean cosine of the rows to their centroids. */
-  objective(): number;
-}
-
 /** Counts the rows that were assigned, of `total` in all iterations. */
 export class Progress {
   done = 0;
@@ -252,7 +190,9 @@ export class KMeans {
   /** The same as integers of length UNIT, padded; rows are compared with these. */
   readonly rounded: Int16Array;
   readonly #points: Points;
-  readonly #block: PointBlock;
+  readonly #width: number;
+  /** Most rows of a step. */
+  readonly #stepRows: number;
   /** Sum and number of the rows that were last assigned to each centroid. */
   readonly #sums: Float64Array;
   readonly #sizes: Uint32Array;
@@ -263,9 +203,10 @@ export class KMeans {
     this.#points = points;
     const { dimensions } = points;
     const rows = Math.floor(STEP_PRODUCTS / (count * dimensions));
-    this.#block = new PointBlock(points, Math.max(MIN_ROWS, Math.min(MAX_ROWS, rows)));
+    this.#stepRows = Math.max(MIN_ROWS, Math.min(MAX_ROWS, rows));
+    this.#width = integerWidth(dimensions);
     this.centroids = new Float64Array(count * dimensions);
-    this.rounded = rounded ?? allocateIntegers(count, this.#block.width);
+    this.rounded = rounded ?? allocateIntegers(count, this.#width);
     this.#sums = new Float64Array(count * dimensions);
     this.#sizes = new Uint32Array(count);
   }
@@ -284,49 +225,54 @@ export class KMeans {
   }
 
   /**
-   * Work that writes the nearest centroid of `rows[i]`, the first of equal ones, to `nearest[i]`.
-   * `tree` has these centroids; without it points are compared with every centroid.
+   * Writes the nearest centroid of `rows[i]`, the first of equal ones, to `nearest[i]`; returns the
+   * mean cosine of the rows to these. `tree` has the same centroids; without it points are compared
+   * with every one.
    */
-  assignment(
+  async assign(
     rows: Uint32Array,
     nearest: Uint32Array,
-    progress: Progress,
+    { progress, work }: { readonly progress: Progress; readonly work: LongWork },
     tree?: CentroidTree,
-  ): Assignment {
+  ): Promise<number> {
     const { length, integers } = this.#points;
-    const block = this.#block;
-    const { capacity, width } = block;
+    const [step, width] = [this.#stepRows, this.#width];
     const starts = Uint32Array.of(0, this.count);
     const all = { centroids: this.rounded, coarse: new Int16Array(), starts, width };
+    const room = new Int16Array(integers === undefined ? step * width : 0);
+    const rangeOf = (i: number) => ({
+      first: i * step,
+      end: Math.min(rows.length, (i + 1) * step),
+    });
     this.#sums.fill(0);
     this.#sizes.fill(0);
-    const job: Assignment['job'] = {
+    const job: Job<CentroidTree & Pick<Points, 'integers'>, Int16Array, Uint32Array> = {
       task: NEAREST_CENTROIDS,
       // A part is a view of integer points if their memory is in the state, and else a copy.
       state: { ...(tree ?? all), integers },
-      count: Math.ceil(rows.length / capacity),
-      part: (i) => block.rounded(block.take(rows, i * capacity)),
+      count: Math.ceil(rows.length / step),
+      part: (i) => roundedPoints(this.#points, rows, rangeOf(i), room),
       take: (found, i) => {
-        const first = i * capacity;
-        const count = block.take(rows, first);
+        const { first, end } = rangeOf(i);
         nearest.set(found, first);
-        if (integers === undefined) this.#add(found, count);
-        else if (first + count === rows.length) this.#sumUp(integers, rows, nearest);
-        return progress.add(count);
+        if (integers === undefined) this.#add(rows.subarray(first, end), found);
+        else if (end === rows.length) this.#sumUp(integers, rows, nearest);
+        return progress.add(end - first);
       },
     };
-    const objective = () => {
-      const total = dot(this.#sums, 0, this.centroids, 0, this.centroids.length);
-      return total / (length * rows.length);
-    };
-    return { job, objective };
+    await runJob(job, work);
+    const total = dot(this.#sums, 0, this.centroids, 0, this.centroids.length);
+    return total / (length * rows.length);
   }
 
-  /** Adds the points of the block to the sums of their centroids. */
-  #add(found: Uint32Array, count: number): void {
-    for (let i = 0; i < count; i++) {
+  /** Adds the points of some rows to the sums of their centroids. */
+  #add(rows: Uint32Array, found: Uint32Array): void {
+    const { dimensions } = this.#points;
+    const point = new Float64Array(dimensions);
+    for (let i = 0; i < rows.length; i++) {
+      this.#points.into(rows[i], point, 0);
+      addTo(this.#sums, found[i] * dimensions, point);
       this.#sizes[found[i]]++;
-      this.#block.addTo(this.#sums, found[i], i);
     }
   }
 
@@ -338,7 +284,7 @@ export class KMeans {
       const own = members.subarray(starts[centroid], starts[centroid + 1]).map((i) => rows[i]);
       this.#sizes[centroid] = own.length;
       const sum = this.#sums.subarray(centroid * dimensions, (centroid + 1) * dimensions);
-      productsKernel.addRows({ values: integers, width: this.#block.width }, own, sum);
+      productsKernel.addRows({ values: integers, width: this.#width }, own, sum);
     }
   }
 
@@ -350,19 +296,15 @@ export class KMeans {
     const empty = [...this.#sizes.keys()].filter((centroid) => this.#sizes[centroid] === 0);
     if (empty.length === 0) return;
     const { dimensions } = this.#points;
-    const block = this.#block;
+    const point = new Float64Array(dimensions);
     // `count` candidates suffice: at most one of them is skipped for each centroid that has rows.
     const farthest = new Highest(this.count);
-    for (let first = 0; first < rows.length; first += block.capacity) {
-      const count = block.take(rows, first);
-      for (let i = 0; i < count; i++) {
-        const at = nearest[first + i] * dimensions;
-        farthest.take(-block.dot(i, this.centroids, at), first + i);
-      }
-      await work.step();
+    for (let i = 0; i < rows.length; i++) {
+      this.#points.into(rows[i], point, 0);
+      farthest.take(-dot(point, 0, this.centroids, nearest[i] * dimensions, dimensions), i);
+      if (i % MAX_ROWS === MAX_ROWS - 1) await work.step();
     }
     let next = 0;
-    const point = new Float64Array(dimensions);
     for (const i of farthest.result().rows) {
       const from = nearest[i];
       if (this.#sizes[from] === 1) continue;
@@ -384,7 +326,7 @@ export class KMeans {
    */
   move(): void {
     const { dimensions } = this.#points;
-    const { width } = this.#block;
+    const width = this.#width;
     for (let centroid = 0; centroid < this.count; centroid++) {
       const at = centroid * dimensions;
       const sum = this.#sums.subarray(at, at + dimensions);
@@ -398,7 +340,7 @@ export class KMeans {
   /** Sets a centroid to the direction of a row. */
   #moveTo(centroid: number, row: number): void {
     const { dimensions, integers } = this.#points;
-    const { width } = this.#block;
+    const width = this.#width;
     const own = this.centroids.subarray(centroid * dimensions, (centroid + 1) * dimensions);
     this.#points.into(row, own, 0);
     const length = lengthOf(own);
@@ -436,14 +378,15 @@ export async function trainTree(
   const groupCount = count < MIN_CENTROIDS ? 1 : Math.round(Math.sqrt(count));
   const few = rows.subarray(0, SAMPLE_PER_GROUP * groupCount);
   const progress = new Progress(COARSE_ROUNDS * few.length + (2 + GROUP_ROUNDS) * rows.length);
+  const run = { progress, work };
   const coarse = new KMeans(points, groupCount);
   coarse.begin(rows.subarray(0, groupCount));
   const nearest = new Uint32Array(rows.length);
   for (let round = 0; groupCount > 1 && round < COARSE_ROUNDS; round++) {
-    await runJob(coarse.assignment(few, nearest.subarray(0, few.length), progress).job, work);
+    await coarse.assign(few, nearest.subarray(0, few.length), run);
     coarse.move();
   }
-  await runJob(coarse.assignment(rows, nearest, progress).job, work);
+  await coarse.assign(rows, nearest, run);
   const { starts: groups, members } = byGroup(nearest, groupCount);
   await reorder(sample, width, members, work);
   // In proportion to the vectors of each group.
@@ -461,7 +404,7 @@ export async function trainTree(
     means.begin(own.rows.subarray(0, means.count));
     for (let round = 0; round < rounds; round++) {
       const nearestOwn = nearest.subarray(0, own.rowCount);
-      await runJob(means.assignment(own.rows, nearestOwn, progress).job, work);
+      await means.assign(own.rows, nearestOwn, run);
       await means.repair(own.rows, nearestOwn, work);
       means.move();
     }
@@ -469,7 +412,7 @@ export async function trainTree(
   const tree = { centroids, coarse: coarse.rounded, starts, width };
   if (groupCount > 1) {
     const means = new KMeans(points, count, centroids);
-    await runJob(means.assignment(rows, nearest, progress, tree).job, work);
+    await means.assign(rows, nearest, run, tree);
     means.move();
   }
   for (const rows of [centroids, tree.coarse]) roundToByteRows(rows, width);
