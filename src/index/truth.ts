@@ -63,7 +63,7 @@ export type Chunks = Iterable<readonly Chunk[]> | AsyncIterable<readonly Chunk[]
 
 /** Rows of a chunk: the first ones have few, since no limits are known yet. */
 const CHUNK_ROWS = 4096;
-const FIRST_ROWS = 256;
+const FIRST_ROWS = 32;
 
 /** The rows at places 0 to `count - 1`. */
 export function chunksOf(
