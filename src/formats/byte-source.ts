@@ -13,7 +13,7 @@ import type { ByteFile, BytePipe } from '../table/arrow/batches';
 import { ZstdDecoder } from '../table/compression';
 import { FileChecksum, PIECE_BYTES } from '../table/sealed/seal';
 import { fill } from './file-io';
-import { type FileStates, isAddress, noteFile, WebSource } from './web-source';
+import { type FileStates, isAddress, noteFile, openWeb } from './web-source';
 
 /** Most bytes that are held of a stream whose format cannot be read from front to back. */
 const MAX_STREAM_BYTES = 2 ** 31;
@@ -64,9 +64,8 @@ export class ByteSource implements BytePipe {
    */
   static async open(path: string, states: FileStates = new Map()): Promise<ByteSource | null> {
     if (isAddress(path)) {
-      const web = await WebSource.open(path, states);
-      const close = () => web.close();
-      return new ByteSource(web.name, () => web.next(), web.ranges, close);
+      const { name, next, ranges, close } = await openWeb(path, states);
+      return new ByteSource(name, next, ranges, close);
     }
     const handle = await open(path, 'r');
     try {

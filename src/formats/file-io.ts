@@ -9,7 +9,7 @@ import { constants } from 'node:buffer';
 import { randomBytes } from 'node:crypto';
 import { type FileHandle, lstat, open, realpath, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { createGzip, type Gzip } from 'node:zlib';
+import { createGzip } from 'node:zlib';
 import { FormatError } from '../base/check';
 import { checkFileSize, FileChecksum, PIECE_BYTES } from '../table/sealed/seal';
 
@@ -70,8 +70,8 @@ export async function openOutput(path: string, options: OutputOptions): Promise<
     const missing = `needs a folder ${dirname(target)}, which is not there`;
     throw coded(`the output ${path} ${missing}`, error.code, path);
   });
-  const output = new FileOutput(file, temporary, { target, force });
-  return /\.gz$/i.test(path) ? new GzipOutput(output) : output;
+  const output = fileOutput(file, temporary, { target, force });
+  return /\.gz$/i.test(path) ? gzipOutput(output) : output;
 }
 
 /** An error with a code of the system, and the path that it is about. */
@@ -80,46 +80,37 @@ function coded(message: string, code: string, path: string): Error {
 }
 
 /** A file under a temporary name, which `close` syncs and renames. */
-class FileOutput implements RowOutput {
-  #isOpen = true;
-
-  constructor(
-    private readonly file: FileHandle,
-    private readonly temporary: string,
-    private readonly place: { target: string; force: boolean },
-  ) {}
-
-  write(chunks: readonly Uint8Array[]): Promise<void> {
-    return writeAll(this.file, chunks);
-  }
-
-  async close(): Promise<void> {
-    const { target, force } = this.place;
+function fileOutput(
+  file: FileHandle,
+  temporary: string,
+  { target, force }: { target: string; force: boolean },
+): RowOutput {
+  let isOpen = true;
+  const end = async () => {
+    if (isOpen) {
+      isOpen = false;
+      await file.close();
+    }
+  };
+  const abort = async () => {
+    await end();
+    await rm(temporary, { force: true });
+  };
+  const close = async () => {
     try {
-      await this.file.sync();
-      await this.#end();
+      await file.sync();
+      await end();
       // Another program may have created it since this output was opened.
       if (!force && (await isThere(target))) throw new Error(`the output ${target} exists`);
-      await rename(this.temporary, target);
+      await rename(temporary, target);
     } catch (error) {
-      await this.abort();
+      await abort();
       throw error;
     }
     // The new name must survive a crash too.
     await syncFolder(dirname(target));
-  }
-
-  async abort(): Promise<void> {
-    await this.#end();
-    await rm(this.temporary, { force: true });
-  }
-
-  /** Closes the file, once. */
-  async #end(): Promise<void> {
-    if (!this.#isOpen) return;
-    this.#isOpen = false;
-    await this.file.close();
-  }
+  };
+  return { write: (chunks) => writeAll(file, chunks), close, abort };
 }
 
 /** A device or a named pipe, which is written in place. */
@@ -168,35 +159,32 @@ export class StreamOutput implements RowOutput {
 }
 
 /** Compresses bytes on their way to another output. Equal input becomes equal bytes. */
-class GzipOutput implements RowOutput {
-  readonly #gzip: Gzip = createGzip();
-  #made: Uint8Array[] = [];
-
-  constructor(private readonly output: RowOutput) {
-    this.#gzip.on('data', (bytes: Uint8Array) => this.#made.push(bytes));
-  }
-
-  async write(chunks: readonly Uint8Array[]): Promise<void> {
-    for (const chunk of chunks) {
+function gzipOutput(output: RowOutput): RowOutput {
+  const gzip = createGzip();
+  const made: Uint8Array[] = [];
+  gzip.on('data', (bytes: Uint8Array) => made.push(bytes));
+  const passOn = () => output.write(made.splice(0));
+  return {
+    async write(chunks) {
+      for (const chunk of chunks) {
+        await new Promise<void>((resolve, reject) => {
+          gzip.write(chunk, (error) => (error ? reject(error) : resolve()));
+        });
+        await passOn();
+      }
+    },
+    async close() {
       await new Promise<void>((resolve, reject) => {
-        this.#gzip.write(chunk, (error) => (error ? reject(error) : resolve()));
+        gzip.on('end', resolve).on('error', reject).end();
       });
-      await this.output.write(this.#made.splice(0));
-    }
-  }
-
-  async close(): Promise<void> {
-    await new Promise<void>((resolve, reject) => {
-      this.#gzip.on('end', resolve).on('error', reject).end();
-    });
-    await this.output.write(this.#made.splice(0));
-    await this.output.close();
-  }
-
-  async abort(): Promise<void> {
-    this.#gzip.destroy();
-    await this.output.abort();
-  }
+      await passOn();
+      await output.close();
+    },
+    async abort() {
+      gzip.destroy();
+      await output.abort();
+    },
+  };
 }
 
 /** Writes all bytes; a call of the system may write only a part of them. */

@@ -9,7 +9,6 @@ import { environmentOf, FormatError, wrongValue } from '../base/check';
 import { bytesOf, TIMEOUT_MS, type WebFile, WebStream } from '../base/http-requests';
 import { readJoined } from '../store/place';
 import type { ByteFile } from '../table/arrow/batches';
-import type { ByteRange } from '../table/arrow/messages';
 
 /** Ranges at most this many bytes apart become one request. */
 const MAX_GAP = 2 ** 16;
@@ -57,66 +56,43 @@ export function noteFile(states: FileStates, path: string, { size, mtimeNs }: Bi
 /** The state of a file, by one request where it is not known yet. */
 export async function stateOf(address: string, states: FileStates): Promise<FileState> {
   const { path } = fileOf(address);
-  if (!states.has(path)) await (await WebSource.open(address, states)).close();
+  if (!states.has(path)) await (await openWeb(address, states)).close();
   return states.get(path) as FileState;
 }
 
-/** A file on a host, as a stream or by ranges; `close` ends its requests. */
-export class WebSource {
-  readonly #file: WebFile;
-  readonly #stop = new AbortController();
-  readonly #stream: WebStream;
-  /** The first piece, until it is taken. */
-  #first: Uint8Array | null = null;
-
-  private constructor(file: WebFile, states: FileStates) {
-    const check = (size: number | null, version: string | null) =>
-      noteState(states, file.path, { size, version });
-    this.#file = { ...file, check };
-    this.#stream = new WebStream(this.#file, this.#stop);
-  }
-
-  /** Asks for the file, and reads its first piece. */
-  static async open(address: string, states: FileStates): Promise<WebSource> {
-    const source = new WebSource(fileOf(address), states);
-    source.#first = await source.#stream.next();
-    return source;
-  }
-
-  /** Without what an address asks for besides its path, which may be secret. */
-  get name(): string {
-    return this.#file.path;
-  }
-
-  /** Reads at any position; null where the host gives no ranges of the file. */
-  get ranges(): ByteFile | null {
-    const { hasRanges, size: byteCount } = this.#stream;
-    if (!hasRanges || byteCount === null) return null;
-    return {
-      byteCount,
-      read: (ranges) => this.#read(ranges, byteCount),
-    };
-  }
-
-  /** The next bytes of the stream; none only at the end. */
-  async next(): Promise<Uint8Array> {
-    const first = this.#first;
-    this.#first = null;
-    return first ?? this.#stream.next();
-  }
-
-  /** Requests ranges at once; the stream ends. */
-  async #read(ranges: readonly ByteRange[], fileBytes: number): Promise<Uint8Array[]> {
-    await this.#stream.close();
-    const file = { ...this.#file, fileBytes };
+/**
+ * Asks for a file on a host, and reads its first piece. `next` gives the pieces of its stream, none
+ * only at the end; `ranges` is null where the host gives none; `close` ends all requests. Its name
+ * is without what an address asks for besides its path, which may be secret.
+ */
+export async function openWeb(address: string, states: FileStates) {
+  const { path: name, ...place } = fileOf(address);
+  const check = (size: number | null, version: string | null) =>
+    noteState(states, name, { size, version });
+  const file: WebFile = { ...place, path: name, check };
+  const stop = new AbortController();
+  const stream = new WebStream(file, stop);
+  let first: Uint8Array | null = await stream.next();
+  const { hasRanges, size: byteCount } = stream;
+  const next = async () => {
+    const piece = first;
+    first = null;
+    return piece ?? stream.next();
+  };
+  // Requests ranges at once; the stream ends.
+  const read: ByteFile['read'] = async (ranges) => {
+    await stream.close();
     return readJoined(ranges, MAX_GAP, (joined) =>
-      Promise.all(joined.map(({ at, length }) => bytesOf({ ...file, at, length }, this.#stop))),
+      Promise.all(
+        joined.map(({ at, length }) =>
+          bytesOf({ ...file, fileBytes: byteCount, at, length }, stop),
+        ),
+      ),
     );
-  }
-
-  async close(): Promise<void> {
-    this.#stop.abort(new Error(`${this.name}: closed while it was read`));
-  }
+  };
+  const ranges: ByteFile | null = hasRanges && byteCount !== null ? { byteCount, read } : null;
+  const close = async () => stop.abort(new Error(`${name}: closed while it was read`));
+  return { name, next, ranges, close };
 }
 
 /** The file that an address names. Refuses patterns: a host does not list its files. */

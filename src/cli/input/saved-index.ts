@@ -164,24 +164,25 @@ export async function rowsOfFilter(
 ): Promise<Uint32Array | null> {
   const filter = call.text('filter');
   if (filter === undefined) return null;
-  const isLoaded = index instanceof SimHashIndex;
-  const isIds = (name: string) =>
-    name === 'id' && isLoaded && !folder.columnInfo.some((column) => column.name === name);
-  const carried = parseFilter(filter).columns.filter((name) => !isIds(name));
-  const rows = isLoaded ? liveRows(index) : await index.rows();
-  const batch = isLoaded ? await folder.columns(carried) : await index.carried(carried, rows);
+  const carried = parseFilter(filter).columns.filter((name) => isCarried(folder, name));
+  const rows = index instanceof SimHashIndex ? liveRows(index) : await index.rows();
+  const batch = await (await carriedReader(folder, index, carried))(rows);
+  // By `checkFilter` what is not carried is the ids of an index in memory.
   const ids = () => Array.from(rows, (row) => (index as SimHashIndex).idOf(row));
-  const valuesOf = (name: string) => (isIds(name) ? ids() : batch ? comparable(batch, name) : []);
-  return rowsThatMeet(filter, rows, valuesOf);
+  return rowsThatMeet(filter, rows, (name) =>
+    carried.includes(name) ? comparable(batch, name) : ids(),
+  );
 }
+
+const isCarried = ({ columnInfo }: SavedIndex, name: string) =>
+  columnInfo.some((column) => column.name === name);
 
 /** Refuses a filter that names a column that the index does not carry. */
 export function checkFilter(call: Call, folder: SavedIndex): void {
   const filter = call.text('filter');
   const { columns } = filter === undefined ? { columns: [] } : parseFilter(filter);
   for (const name of columns) {
-    const isIds = name === 'id' && !folder.columnInfo.some((column) => column.name === name);
-    if (!isIds) carriedName(call, folder, name);
+    if (name !== 'id' || isCarried(folder, name)) carriedName(call, folder, name);
     else if (call.has('memory')) {
       call.misuse('--memory leaves the ids in their files: a --filter by id goes without --memory');
     }

@@ -83,10 +83,15 @@ export function vectorData(
   return makeData({ type, length, child, ...nullsOf(validity, length) });
 }
 
-/** A column of lists, whose items are another column. */
-export function listData(child: Data, valueOffsets: Int32Array, nulls: Nulls): Data {
+/** A column of lists, whose items are another column; `areNullable` is what its type says of them. */
+export function listData(
+  child: Data,
+  valueOffsets: Int32Array,
+  nulls: Nulls = { nullCount: 0 },
+  areNullable = true,
+): Data {
   const length = valueOffsets.length - 1;
-  const type = new List(new Field('item', child.type, true));
+  const type = new List(new Field('item', child.type, areNullable));
   return makeData({ type, length, valueOffsets, child, ...nulls });
 }
 

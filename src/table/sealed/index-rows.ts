@@ -133,7 +133,7 @@ export async function carriedRows(
   const wanted = Uint32Array.from(new Set(places.map((place) => Math.floor(place / rows)))).sort();
   const some = Array.from(wanted.length === 0 ? [0] : wanted, (i) => blocks[i]);
   if (some.includes(undefined as never)) throw new FormatError('it has fewer rows', path);
-  const stream = new PartialStream(schema, some, file);
+  const stream = partialStream(schema, some, file);
   await stream.fill(some.map(({ metadataBytes }) => [{ at: 0, length: metadataBytes }]));
   const open = () => openTable(stream.bytes, path, { kind: KIND, isSound: true });
   const { fields } = open().schema;
@@ -169,42 +169,28 @@ export async function carriedRows(
   });
 }
 
-/** Some messages of a file as a stream, in which what was not read is zeros. */
-class PartialStream {
-  readonly bytes: Uint8Array;
-  /** Where each message begins. */
-  readonly starts: readonly number[];
-
-  constructor(
-    schema: Uint8Array,
-    private readonly blocks: readonly Block[],
-    private readonly file: ByteFile,
-  ) {
-    const starts: number[] = [];
-    let size = schema.length;
-    for (const { metadataBytes, bodyBytes } of blocks) {
-      starts.push(size);
-      size += metadataBytes + bodyBytes;
-    }
-    this.starts = starts;
-    this.bytes = new Uint8Array(size + END_OF_STREAM.length);
-    this.bytes.set(schema);
-    this.bytes.set(END_OF_STREAM, size);
-  }
-
-  /** Reads spans of each message, counted from its beginning. */
-  async fill(spans: readonly (readonly ByteRange[])[]): Promise<void> {
-    const all = spans.flatMap((own, i) =>
-      own
-        .filter(({ length }) => length > 0)
-        .map(({ at, length }) => {
-          const from = { at: this.blocks[i].offset + at, length };
-          return { from, to: this.starts[i] + at };
-        }),
+/**
+ * Some messages of a file as a stream, in which what was not read is zeros; `starts` are where each
+ * begins. `fill` reads spans of each message, counted from its beginning.
+ */
+function partialStream(schema: Uint8Array, blocks: readonly Block[], file: ByteFile) {
+  let size = schema.length;
+  const starts = blocks.map(({ metadataBytes, bodyBytes }) => {
+    size += metadataBytes + bodyBytes;
+    return size - metadataBytes - bodyBytes;
+  });
+  const bytes = new Uint8Array(size + END_OF_STREAM.length);
+  bytes.set(schema);
+  bytes.set(END_OF_STREAM, size);
+  const fill = async (spans: readonly (readonly ByteRange[])[]) => {
+    const all = spans.flatMap((own, i) => own.map((span) => ({ ...span, i })));
+    const there = all.filter(({ length }) => length > 0);
+    const parts = await file.read(
+      there.map(({ at, length, i }) => ({ at: blocks[i].offset + at, length })),
     );
-    const parts = await this.file.read(all.map(({ from }) => from));
-    for (const [i, part] of parts.entries()) this.bytes.set(part, all[i].to);
-  }
+    for (const [n, { at, i }] of there.entries()) bytes.set(parts[n], starts[i] + at);
+  };
+  return { bytes, starts, fill };
 }
 
 /** Bytes at the beginning of a file that most metadata of a first batch fit into. */

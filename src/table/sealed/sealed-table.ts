@@ -4,14 +4,14 @@
  * and types and passed its checksums; it is not copied.
  */
 
-import { type Data, Field, List, makeData, type RecordBatch, Schema } from 'apache-arrow';
+import { type Data, Field, type RecordBatch, Schema } from 'apache-arrow';
 import { concatenated, padded } from '../../base/arrays';
 import { checkOneOf, type Ids } from '../../base/check';
 import { checksum } from '../../kernels/xxhash';
 import { type ArrowSource, asArrow, openArrow } from '../arrow/batches';
 import { ArrowEncoder } from '../arrow/writer';
 import { type Chunk, checkBitmaps, rangesOf, validityOf } from '../columns/chunk';
-import { bytesData, type Column, idData, numberData, vectorData } from '../columns/make';
+import { bytesData, type Column, idData, listData, numberData, vectorData } from '../columns/make';
 import { type NumberArray, type NumberKind, numberType } from '../columns/types';
 import { idsOf } from '../columns/values';
 import { type Header, headerText, KEY, openSealed } from './seal';
@@ -103,10 +103,8 @@ function dataOf(type: SealedType, values: ColumnValues, length: number): Data {
   if ('vector' in type) {
     return vectorData(values as NumberArray, { width: type.width ?? 1, length, isNullable: false });
   }
-  const { offsets: valueOffsets, items } = values as Lists;
-  const child = numberData(items);
-  const list = new List(new Field('item', child.type, false));
-  return makeData({ type: list, length, nullCount: 0, valueOffsets, child });
+  const { offsets, items } = values as Lists;
+  return listData(numberData(items), offsets.subarray(0, length + 1), undefined, false);
 }
 
 /** The encoder of a sealed file with these columns. */
