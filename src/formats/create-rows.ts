@@ -16,7 +16,7 @@ import { ArrowWriter, type SealHeader } from '../table/arrow/writer';
 import { type CodesToArrowOptions, codesToArrow } from '../table/from-arrow';
 import { RowBatch } from '../table/row-batch';
 import { type CsvLayout, csvWriter } from './csv';
-import { openOutput, type RowOutput, StreamOutput } from './file-io';
+import { openOutput, type RowOutput, streamOutput } from './file-io';
 import { jsonRows } from './jsonl';
 import { parquetEncoder } from './parquet/parquet-out';
 import { formatOfPath, isTabbed, ROW_FORMATS, type RowEncoder, type RowFormat } from './row-reader';
@@ -96,9 +96,7 @@ export async function createRows(
   }
   checkOutputFormat(format);
   const output =
-    typeof stream === 'string'
-      ? await openOutput(stream, { force, inputs })
-      : new StreamOutput(stream);
+    typeof stream === 'string' ? await openOutput(stream, { force, inputs }) : streamOutput(stream);
   const delimiter = path !== null && isTabbed(path) ? '\t' : ',';
   return writerTo(output, format, { header, delimiter, formulas });
 }
@@ -115,7 +113,7 @@ export async function writerTo(
   options: EncoderOptions = {},
 ): Promise<RowWriter> {
   try {
-    return new Rows(await encoderOf(checkOutputFormat(format), options), output);
+    return rowWriter(await encoderOf(checkOutputFormat(format), options), output);
   } catch (error) {
     await output.abort();
     throw error;
@@ -129,52 +127,49 @@ function checkOutputFormat(format: RowFormat): OutputFormat {
 }
 
 /** Encodes batches and passes the bytes on. */
-class Rows implements RowWriter {
-  #isOpen = true;
+function rowWriter(encoder: RowEncoder, output: RowOutput): RowWriter {
+  let isOpen = true;
+  let rowCount = 0;
   /** The columns of the first batch, which all others must have. */
-  #names: string | null = null;
-  rowCount = 0;
-
-  constructor(
-    private readonly encoder: RowEncoder,
-    private readonly output: RowOutput,
-  ) {}
-
-  async write(batch: RowBatch): Promise<void> {
-    if (!(batch instanceof RowBatch)) throw wrongType('batch', 'a RowBatch', batch);
-    const names = JSON.stringify(batch.columns.map(({ name }) => name));
-    this.#names ??= names;
-    await this.#step(async () => {
-      if (names !== this.#names) throw new Error(`columns ${names} after ${this.#names}`);
-      await this.output.write(await this.encoder.encode(batch));
-    });
-    this.rowCount += batch.count;
-  }
-
-  async close(): Promise<void> {
-    await this.#step(async () => {
-      await this.output.write(await this.encoder.finish());
-      await this.output.close();
-    });
-    this.#isOpen = false;
-  }
-
-  async abort(): Promise<void> {
-    if (!this.#isOpen) return;
-    this.#isOpen = false;
-    await this.output.abort();
-  }
-
-  /** Runs a step; a failure ends the output, and leaves nothing behind. */
-  async #step(work: () => Promise<void>): Promise<void> {
-    if (!this.#isOpen) throw new Error('the output was closed already');
+  let first: string | null = null;
+  const abort = async () => {
+    if (!isOpen) return;
+    isOpen = false;
+    await output.abort();
+  };
+  // A failure ends the output, and leaves nothing behind.
+  const step = async (work: () => Promise<void>) => {
+    if (!isOpen) throw new Error('the output was closed already');
     try {
       await work();
     } catch (error) {
-      await this.abort();
+      await abort();
       throw error;
     }
-  }
+  };
+  return {
+    get rowCount() {
+      return rowCount;
+    },
+    async write(batch) {
+      if (!(batch instanceof RowBatch)) throw wrongType('batch', 'a RowBatch', batch);
+      const names = JSON.stringify(batch.columns.map(({ name }) => name));
+      first ??= names;
+      await step(async () => {
+        if (names !== first) throw new Error(`columns ${names} after ${first}`);
+        await output.write(await encoder.encode(batch));
+      });
+      rowCount += batch.count;
+    },
+    async close() {
+      await step(async () => {
+        await output.write(await encoder.finish());
+        await output.close();
+      });
+      isOpen = false;
+    },
+    abort,
+  };
 }
 
 /** The encoder of a format. Libraries that only some formats need are loaded here. */

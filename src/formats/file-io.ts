@@ -122,40 +122,33 @@ function deviceOutput(file: FileHandle): RowOutput {
 /**
  * A stream of the caller: writes wait for it, it is not closed, its errors reject the next write.
  */
-export class StreamOutput implements RowOutput {
-  #error: Error | null = null;
-  readonly #onError = (error: Error) => {
-    this.#error ??= error;
+export function streamOutput(stream: NodeJS.WritableStream): RowOutput {
+  let failed: Error | null = null;
+  const onError = (error: Error) => {
+    failed ??= error;
   };
-
-  constructor(private readonly stream: NodeJS.WritableStream) {
-    stream.on('error', this.#onError);
-  }
-
-  async write(chunks: readonly Uint8Array[]): Promise<void> {
-    for (const chunk of chunks) {
-      if (chunk.length > 0) await this.#writeOne(chunk);
-    }
-  }
-
-  #writeOne(chunk: Uint8Array): Promise<void> {
-    return new Promise((resolve, reject) => {
-      if (this.#error !== null) reject(this.#error);
-      else this.stream.write(chunk, (error) => (error ? reject(error) : resolve()));
-    });
-  }
-
-  async close(): Promise<void> {
-    if (this.#error !== null) throw this.#error;
-    this.stream.off('error', this.#onError);
-  }
-
-  async abort(): Promise<void> {
-    // A broken pipe may report its error only now, and an error without a listener ends the
-    // process.
-    if (this.#error === null) this.stream.once('error', () => {});
-    this.stream.off('error', this.#onError);
-  }
+  stream.on('error', onError);
+  return {
+    async write(chunks) {
+      for (const chunk of chunks) {
+        if (chunk.length === 0) continue;
+        if (failed !== null) throw failed;
+        await new Promise<void>((resolve, reject) => {
+          stream.write(chunk, (error) => (error ? reject(error) : resolve()));
+        });
+      }
+    },
+    async close() {
+      if (failed !== null) throw failed;
+      stream.off('error', onError);
+    },
+    async abort() {
+      // A broken pipe may report its error only now, and an error without a listener ends the
+      // process.
+      if (failed === null) stream.once('error', () => {});
+      stream.off('error', onError);
+    },
+  };
 }
 
 /** Compresses bytes on their way to another output. Equal input becomes equal bytes. */

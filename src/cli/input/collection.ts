@@ -1,7 +1,7 @@
 /**
  * The rows of a file, a stream or an index folder as something that pairs, plans and clusters are
  * made of: codes in memory with the ids, and vectors only where exact cosines are asked for. The
- * texts are not held: `RowTexts` reads those that are wanted again.
+ * texts are not held: `rowTexts` reads those that are wanted again.
  */
 
 import { ascending, concatenated } from '../../base/arrays';
@@ -45,7 +45,7 @@ export interface Collection {
   readonly measure: Measure;
   /** The vectors that the source holds, so that similarities are exact. */
   readonly vectors: 'dense' | 'sparse' | null;
-  readonly texts: RowTexts;
+  readonly texts: ReturnType<typeof rowTexts>;
   /** How another collection must be made to be comparable with this one. */
   readonly like: Likeness;
 }
@@ -97,7 +97,7 @@ export async function readCollection(
     rows,
     ids,
     input: null,
-    texts: new RowTexts(null),
+    texts: rowTexts(null),
     like: await likenessOf(folder),
   };
 }
@@ -144,7 +144,7 @@ async function readRows(call: Call, path: Input, needs: CollectionNeeds): Promis
     rows: ascending(count),
     ids: idColumn === null ? null : joinedIds(ids),
     input: rows,
-    texts: new RowTexts(rows),
+    texts: rowTexts(rows),
     like: { path: rows.reader.file, options: like?.options ?? null, text },
   };
 }
@@ -193,60 +193,50 @@ const HELD_CHARACTERS = 2 ** 26;
 
 /**
  * The texts of some rows of an input, which are not held while all rows are read. A second reading
- * that comes anyway offers those that may be wanted; the others are read again.
+ * that comes anyway offers those that may be wanted; the others are read again. `input` is null for
+ * an index.
  */
-class RowTexts {
-  readonly #held = new Map<number, string>();
-  #characters = 0;
+function rowTexts(input: InputRows | null) {
+  const held = new Map<number, string>();
+  let characters = 0;
+  /** The column of texts that can be read again; null for other rows, and for those of stdin. */
+  const areThere = input?.choice.kind === 'text' && input.canReadAgain;
+  const column = areThere ? input.choice.columns[0] : null;
+  return {
+    column,
 
-  /** The column of texts; null where rows are not of texts. */
-  readonly column: string | null;
+    /** Holds the text of a row, as long as there is room. */
+    offer(row: number, text: string | null): void {
+      characters += text?.length ?? 0;
+      if (characters <= HELD_CHARACTERS) held.set(row, text ?? '');
+    },
 
-  /** `rows` are null for an index. */
-  constructor(private readonly rows: InputRows | null) {
-    this.column = rows?.choice.kind === 'text' ? rows.choice.columns[0] : null;
-  }
-
-  /** True if the texts of rows can be had: not of other rows, nor where they came by stdin. */
-  get areThere(): boolean {
-    return this.column !== null && this.rows?.canReadAgain === true;
-  }
-
-  /** Holds the text of a row, as long as there is room. */
-  offer(row: number, text: string | null): void {
-    this.#characters += text?.length ?? 0;
-    if (this.#characters <= HELD_CHARACTERS) this.#held.set(row, text ?? '');
-  }
-
-  /**
-   * The texts of these rows, by row, or what `cut` makes of each as it comes: they may be long, and
-   * many. Empty if there are none. Reads the input up to the last row that is not held.
-   */
-  async of(
-    rows: readonly number[],
-    cut = (_row: number, text: string) => text,
-  ): Promise<ReadonlyMap<number, string>> {
-    const texts = new Map<number, string>();
-    const { column } = this;
-    if (column === null || this.rows === null || !this.areThere) return texts;
-    const others = new Set<number>();
-    for (const row of rows) {
-      const text = this.#held.get(row);
-      if (text === undefined) others.add(row);
-      else texts.set(row, cut(row, text));
-    }
-    const wanted = texts.size + others.size;
-    if (others.size === 0) return texts;
-    const isWanted = (row: number) => others.has(row);
-    for await (const batch of await this.rows.again(isWanted)) {
-      const own = ascending(batch.count).filter((i) => isWanted(batch.firstRow + i));
-      const all = own.length === 0 ? [] : batch.texts(column);
-      for (const i of own) {
-        const row = batch.firstRow + i;
-        texts.set(row, cut(row, all[i] ?? ''));
+    /**
+     * The texts of these rows, by row, or what `cut` makes of each as it comes: they may be long,
+     * and many. Empty where there are none. Reads the input up to the last row that is not held.
+     */
+    async of(
+      rows: readonly number[],
+      cut = (_row: number, text: string) => text,
+    ): Promise<ReadonlyMap<number, string>> {
+      const texts = new Map<number, string>();
+      if (column === null || input === null) return texts;
+      const others = new Set<number>();
+      for (const row of rows) {
+        const text = held.get(row);
+        if (text === undefined) others.add(row);
+        else texts.set(row, cut(row, text));
       }
-      if (texts.size === wanted) break;
-    }
-    return texts;
-  }
+      const wanted = texts.size + others.size;
+      if (others.size === 0) return texts;
+      const isWanted = (row: number) => others.has(row);
+      for await (const batch of await input.again(isWanted)) {
+        const own = ascending(batch.count).filter((i) => isWanted(batch.firstRow + i));
+        const all = own.length === 0 ? [] : batch.texts(column);
+        for (const i of own) texts.set(batch.firstRow + i, cut(batch.firstRow + i, all[i] ?? ''));
+        if (texts.size === wanted) break;
+      }
+      return texts;
+    },
+  };
 }

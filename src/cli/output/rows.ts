@@ -9,13 +9,7 @@ import { hex } from '../../formats/column-kinds';
 import { openOutput as openFile } from '../../formats/file-io';
 import { formatOfPath } from '../../formats/row-reader';
 import { shardsOf } from '../../formats/shards';
-import {
-  type CreateRowsOptions,
-  createRows,
-  type RowBatch,
-  type RowFormat,
-  type RowWriter,
-} from '../../node';
+import { type CreateRowsOptions, createRows, type RowFormat, type RowWriter } from '../../node';
 import type { Call } from '../call';
 import { jsonOf, printable, tableLines } from './figures';
 
@@ -78,8 +72,7 @@ async function writerFor(
   }
   if (!call.isTerminal) return createRows(call.stdout, own);
   if (format === null) {
-    const width = call.stdout.columns || 80;
-    return new PeopleTable({ width, write: (text) => call.print(text) });
+    return peopleTable(call.stdout.columns || 80, (text) => call.print(text));
   }
   if (['arrow', 'arrows', 'parquet'].includes(format)) {
     call.misuse(`${format} is not for a terminal: write it to a file by -o, or into a pipe`);
@@ -99,36 +92,30 @@ export function isForPeople(call: Call): boolean {
   return call.isTerminal && !['output', 'to', 'json'].some((name) => call.has(name));
 }
 
-interface TableOptions {
-  readonly width: number;
-  write(text: string): Promise<void>;
-}
-
 /** Writes batches of the same columns as a table each, the first with a heading. */
-export class PeopleTable implements RowWriter {
-  rowCount = 0;
-
-  constructor(private readonly options: TableOptions) {}
-
-  async write(batch: RowBatch): Promise<void> {
-    if (batch.count === 0) return;
-    const { width, write } = this.options;
-    const names = batch.columns.map(({ name }) => cellText(name));
-    const values = batch.columns.map(({ name }) => batch.values(name));
-    const rows = Array.from({ length: batch.count }, (_, row) =>
-      values.map((column) => cellText(column[row])),
-    );
-    // The heading of later batches only sets the widths.
-    const lines = tableLines([names, ...rows], width).slice(Math.min(1, this.rowCount));
-    this.rowCount += batch.count;
-    await write(`${lines.join('\n')}\n`);
-  }
-
-  async close(): Promise<void> {
-    if (this.rowCount === 0) await this.options.write('no rows\n');
-  }
-
-  async abort(): Promise<void> {}
+export function peopleTable(width: number, write: (text: string) => Promise<void>): RowWriter {
+  let rowCount = 0;
+  return {
+    get rowCount() {
+      return rowCount;
+    },
+    async write(batch) {
+      if (batch.count === 0) return;
+      const names = batch.columns.map(({ name }) => cellText(name));
+      const values = batch.columns.map(({ name }) => batch.values(name));
+      const rows = Array.from({ length: batch.count }, (_, row) =>
+        values.map((column) => cellText(column[row])),
+      );
+      // The heading of later batches only sets the widths.
+      const lines = tableLines([names, ...rows], width).slice(Math.min(1, rowCount));
+      rowCount += batch.count;
+      await write(`${lines.join('\n')}\n`);
+    },
+    async close() {
+      if (rowCount === 0) await write('no rows\n');
+    },
+    async abort() {},
+  };
 }
 
 /**

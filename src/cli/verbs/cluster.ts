@@ -104,7 +104,7 @@ async function namesOf({ texts, ids }: Collection, { clusters, labels }: Found):
       if (text !== undefined) return excerpt(text);
       return ids === null ? `row ${row}` : String(ids[row]);
     },
-    keywords: texts.areThere ? wordsApart(samples.map(textsOf)) : null,
+    keywords: texts.column !== null ? wordsApart(samples.map(textsOf)) : null,
   };
 }
 

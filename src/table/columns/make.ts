@@ -83,7 +83,7 @@ export function vectorData(
   return makeData({ type, length, child, ...nullsOf(validity, length) });
 }
 
-/** A column of lists, whose items are another column; `areNullable` is what its type says of them. */
+/** A column of lists of the rows of another column; its type says that items `areNullable`. */
 export function listData(
   child: Data,
   valueOffsets: Int32Array,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { cellText, PeopleTable } from '../../../src/cli/output/rows';
+import { cellText, peopleTable } from '../../../src/cli/output/rows';
 import { RowBatch } from '../../../src/table/row-batch';
 
 async function shown(batches: RowBatch[], width = 40): Promise<string> {
@@ -7,7 +7,7 @@ async function shown(batches: RowBatch[], width = 40): Promise<string> {
   const write = async (some: string) => {
     text += some;
   };
-  const table = new PeopleTable({ width, write });
+  const table = peopleTable(width, write);
   for (const batch of batches) await table.write(batch);
   await table.close();
   return text;
