@@ -16,7 +16,7 @@
  * memory. Without tables, blocks of queries are compared with all codes.
  */
 
-import { lowerBound } from '../base/arrays';
+import { lowerBound, type Range } from '../base/arrays';
 import type { LongWork } from '../base/long-work';
 import {
   ENTRY,
@@ -118,12 +118,10 @@ async function joinAs(
     const near = { maxDistance, rejects: rejects.length };
     const buckets = { key: joinKeyOf(table, count), near };
     const progress = (done: number) => [t * count + done, total] as const;
-    const client = { range, take, progress, budget: comparisonsOfStep(memory) };
-    const job = new BucketJob(memory, count, buckets, client);
-    await runJob(job, work);
-    for (const [first, end] of job.long) {
+    const long = await joinTable(codes, buckets, { range, take, progress }, work);
+    for (const entries of long) {
       const inside = { bits: without(around.bits, table), required, rejects };
-      await joinLong(codes, first, end, wanted, inside, take, work.quiet());
+      await joinLong(codes, entries, wanted, inside, take, work.quiet());
     }
   }
   await work.step(1, 1);
@@ -155,8 +153,7 @@ function comparisonsOfStep({ words }: JoinMemory): number {
 /** Copies the codes of a large bucket, and joins them by the bits outside of its key. */
 async function joinLong(
   { memory, bits }: JoinCodes,
-  first: number,
-  end: number,
+  { first, end }: Range,
   wanted: JoinWanted,
   around: Around,
   take: TakeHits,
@@ -201,7 +198,6 @@ async function joinAll(
 ): Promise<void> {
   setMasks(memory, required, rejects);
   const near: Near = { maxDistance, rejects: rejects.length };
-  const state: JoinState = { arrays: memory.arrays, key: null, near };
   const rows = Math.ceil(comparisonsOfStep(memory) / QUERIES);
   const parts: AllPart[] = [];
   const [from, to] = range();
@@ -212,9 +208,8 @@ async function joinAll(
     }
     query += queries;
   }
-  const job: Job<JoinState, JoinPart, JoinFound> = {
-    task: JOINING,
-    state,
+  const job: JoinJob = {
+    ...sharedOf(memory, null, near),
     count: parts.length,
     // The range may end earlier meanwhile: queries behind it are compared with nothing.
     part: (i) => (parts[i].query < range()[1] ? parts[i] : { ...parts[i], end: parts[i].first }),
@@ -222,7 +217,6 @@ async function joinAll(
       if (found.count > 0) take(found.hits, found.count);
       return [i + 1, parts.length];
     },
-    scratchBytes: JOIN_WORK_AT + memory.workBytes,
   };
   await runJob(job, work);
 }
@@ -362,12 +356,9 @@ interface AllPart {
   readonly end: number;
 }
 
-/** Entries `first` to `end - 1`; the lower code of a pair must be in `fromCode` to `toCode - 1`. */
-interface BucketPart extends Omit<Runs, keyof Near | 'next' | 'longEnd'> {
+/** A range of buckets; the lower code of a pair must be in `fromCode` to `toCode - 1`. */
+interface BucketPart extends BucketRange, Pick<Runs, 'fromCode' | 'toCode' | 'budget'> {
   readonly stage: 'buckets';
-  readonly first: number;
-  readonly end: number;
-  readonly isSorted: boolean;
 }
 
 /** Hits as kernels write them, and where the part stopped, as in `Runs`. */
@@ -380,6 +371,20 @@ interface JoinFound {
 }
 
 const NOTHING = { hits: new Uint32Array(), count: 0, next: 0, place: 0, longEnd: 0 };
+
+type JoinJob = Job<JoinState, JoinPart, JoinFound>;
+
+/** What all jobs over a memory share. */
+function sharedOf(memory: JoinMemory, key: JoinKey | null, near: Near) {
+  const state: JoinState = { arrays: memory.arrays, key, near };
+  return {
+    task: JOINING,
+    state,
+    scratchBytes: JOIN_WORK_AT + memory.workBytes,
+    // The memory of this thread, of which `open` would make views again.
+    here: (part: JoinPart) => joinPart(memory, state, part),
+  };
+}
 
 /** Joins parts of tables; parts of a stage write to disjoint places of the shared memory. */
 export const JOINING: Task<JoinState, JoinPart, JoinFound> = {
@@ -452,16 +457,7 @@ function isMasked(
   return false;
 }
 
-/** Receives the hits. `range` limits the lower code of a pair, and is read again for each part. */
-interface BucketClient {
-  range(): readonly [from: number, to: number];
-  take(hits: Uint32Array, count: number): void;
-  progress(done: number): readonly [done: number, total: number];
-  /** Most comparisons of a part. */
-  readonly budget: number;
-}
-
-/** Entries of a range of buckets, unless one has more; below MIN_RANGE, none is split. */
+/** Entries of a range of buckets, at most, unless one has more; below MIN_RANGE, none is split. */
 const RANGE_ENTRIES = 2 ** 16;
 const MIN_RANGE = 2 ** 10;
 
@@ -469,127 +465,101 @@ const MIN_RANGE = 2 ** 10;
  * Entries `first` to `end - 1`, whole buckets. `place` is where to go on in the first bucket;
  * `isSorted` says that the lower digit was sorted already.
  */
-interface Range {
-  readonly first: number;
-  readonly end: number;
+interface BucketRange extends Range {
   readonly place: number;
   readonly isSorted: boolean;
 }
 
 /**
- * The parts of one table in three stages, each of which waits for the one before.
- * After the job, `long` lists the buckets that were left out.
+ * Joins codes of equal bucket of one table in three stages. Returns the buckets, as ranges of
+ * entries, that are too large to be compared in pairs; `progress` gets the entries that are done.
  */
-class BucketJob implements Job<JoinState, JoinPart, JoinFound> {
-  readonly task = JOINING;
-  readonly state: JoinState;
-  readonly scratchBytes: number;
-  /** Buckets, as ranges of entries, that were too large to be compared in pairs. */
-  readonly long: (readonly [first: number, end: number])[] = [];
-  readonly #memory: JoinMemory;
-  readonly #codes: number;
-  readonly #client: BucketClient;
-  /** Number of parts in each of the first two stages. */
-  readonly #parts: number;
-  /** Parts of the third stage; known after the first stage, and extended by rests of ranges. */
-  #ranges: Range[] | null = null;
-  /** Entries that the third stage has done. */
-  #done = 0;
-
-  /** For the first `codes` codes of a memory, which get their buckets by `key`. */
-  constructor(
-    memory: JoinMemory,
-    codes: number,
-    { key, near }: { readonly key: JoinKey; readonly near: Near },
-    client: BucketClient,
-  ) {
-    this.state = { arrays: memory.arrays, key, near };
-    this.scratchBytes = JOIN_WORK_AT + memory.workBytes;
-    this.#memory = memory;
-    this.#codes = codes;
-    this.#client = client;
-    this.#parts = Math.ceil(codes / PART_ENTRIES);
-  }
-
-  /** Grows while rests of ranges are added; estimated until the first stage is done. */
-  get count(): number {
-    return 2 * this.#parts + (this.#ranges?.length ?? this.#parts);
-  }
-
-  /** Results that part `i` waits for: those of all stages before its own. */
-  after(i: number): number {
-    return Math.min(2, Math.floor(i / this.#parts)) * this.#parts;
-  }
-
-  part(i: number): JoinPart {
-    const part = i % this.#parts;
-    if (i < 2 * this.#parts) {
+async function joinTable(
+  { memory, count }: JoinCodes,
+  { key, near }: { readonly key: JoinKey; readonly near: Near },
+  { range, take, progress }: Pick<JoinWanted, 'range'> & TableClient,
+  work: LongWork,
+): Promise<Range[]> {
+  const shared = sharedOf(memory, key, near);
+  const parts = Math.ceil(count / PART_ENTRIES);
+  const listing = (stage: 'list' | 'scatter'): JoinJob => ({
+    ...shared,
+    count: parts,
+    part(part) {
       const first = part * PART_ENTRIES;
-      const end = Math.min(this.#codes, first + PART_ENTRIES);
-      return { stage: i < this.#parts ? 'list' : 'scatter', part, first, end };
-    }
-    const { budget } = this.#client;
-    const [fromCode, toCode] = this.#client.range();
-    const { first, end, place, isSorted } = this.#rangeAt(i);
-    return { stage: 'buckets', first, end, place, isSorted, fromCode, toCode, budget };
-  }
-
-  /** Uses the memory of this thread, where `open` would make views of it again. */
-  here(part: JoinPart): JoinFound {
-    return joinPart(this.#memory, this.state, part);
-  }
-
-  take(found: JoinFound, i: number): readonly [number, number] | undefined {
-    // All codes are listed and counted, so the places of entries and the ranges are known.
-    if (i === this.#parts - 1) this.#ranges = this.#placed();
-    if (i < 2 * this.#parts) return undefined;
-    const { first, end } = this.#rangeAt(i);
-    if (found.count > 0) this.#client.take(found.hits, found.count);
-    let { next, place } = found;
-    // A bucket too large for pairs is left out, and the part goes on behind it.
-    if (found.longEnd > 0) {
-      this.long.push([next, found.longEnd]);
-      [next, place] = [found.longEnd, 0];
-    }
-    if (next < end) this.#leave(next, place, end);
-    this.#done += next - first;
-    return this.#client.progress(this.#done);
-  }
-
-  #rangeAt(i: number): Range {
-    return (this.#ranges as Range[])[i - 2 * this.#parts];
-  }
-
-  /**
-   * Turns the counts of the parts into places, digit by digit and part by part, so that `scatter`
-   * can write; and cuts the digits into ranges.
-   */
-  #placed(): Range[] {
-    const counts = Array.from({ length: this.#parts }, (_, part) => this.#memory.countsOf(part));
-    const ranges: Range[] = [];
-    let [first, sum] = [0, 0];
-    for (let digit = 0; sum < this.#codes; digit++) {
-      for (const offsets of counts) {
-        const before = sum;
-        sum += offsets[digit];
-        offsets[digit] = before;
+      return { stage, part, first, end: Math.min(count, first + PART_ENTRIES) };
+    },
+    take: () => undefined,
+  });
+  await runJob(listing('list'), work);
+  const ranges = placedRanges(memory, parts, count);
+  await runJob(listing('scatter'), work);
+  const long: Range[] = [];
+  const budget = comparisonsOfStep(memory);
+  let done = 0;
+  const joining: JoinJob = {
+    ...shared,
+    get count() {
+      return ranges.length; // grows while rests are added
+    },
+    part(i) {
+      const [fromCode, toCode] = range();
+      return { stage: 'buckets', ...ranges[i], fromCode, toCode, budget };
+    },
+    take(found, i) {
+      const { first, end } = ranges[i];
+      if (found.count > 0) take(found.hits, found.count);
+      let { next, place } = found;
+      // A bucket too large for pairs is left out, and the part goes on behind it.
+      if (found.longEnd > 0) {
+        long.push({ first: next, end: found.longEnd });
+        [next, place] = [found.longEnd, 0];
       }
-      if (sum - first < RANGE_ENTRIES && sum < this.#codes) continue;
-      ranges.push({ first, end: sum, place: 0, isSorted: false });
-      first = sum;
-    }
-    return ranges;
-  }
+      if (next < end) ranges.push(...rests(memory, next, place, end));
+      done += next - first;
+      return progress(done);
+    },
+  };
+  await runJob(joining, work);
+  return long;
+}
 
-  /** Adds the rest of a range as a new part, or as two if it is long. */
-  #leave(first: number, place: number, end: number): void {
-    const { entries } = this.#memory.arrays;
-    const bucketAt = (i: number) => entries[ENTRY * i + 1];
-    let middle = end - first < MIN_RANGE ? end : first + ((end - first) >> 1);
-    // The cut must not split a bucket, whose codes are compared with each other.
-    while (middle < end && bucketAt(middle) === bucketAt(middle - 1)) middle++;
-    const ranges = this.#ranges as Range[];
-    ranges.push({ first, end: middle, place, isSorted: true });
-    if (middle < end) ranges.push({ first: middle, end, place: 0, isSorted: true });
+/** Takes the hits of a table, and states the progress by the entries that are done. */
+interface TableClient {
+  readonly take: TakeHits;
+  readonly progress: (done: number) => readonly [done: number, total: number];
+}
+
+/**
+ * Turns the counts of the parts into places, digit by digit and part by part, so that `scatter`
+ * can write; and cuts the digits into ranges.
+ */
+function placedRanges(memory: JoinMemory, parts: number, codes: number): BucketRange[] {
+  const counts = Array.from({ length: parts }, (_, part) => memory.countsOf(part));
+  const ranges: BucketRange[] = [];
+  // Two at least, so that threads which callers ask for have parts.
+  const size = Math.min(RANGE_ENTRIES, Math.max(MIN_RANGE, codes >> 1));
+  let [first, sum] = [0, 0];
+  for (let digit = 0; sum < codes; digit++) {
+    for (const offsets of counts) {
+      const before = sum;
+      sum += offsets[digit];
+      offsets[digit] = before;
+    }
+    if (sum - first < size && sum < codes) continue;
+    ranges.push({ first, end: sum, place: 0, isSorted: false });
+    first = sum;
   }
+  return ranges;
+}
+
+/** The rest of a range as a new one, or as two if it is long. */
+function rests(memory: JoinMemory, first: number, place: number, end: number): BucketRange[] {
+  const { entries } = memory.arrays;
+  const bucketAt = (i: number) => entries[ENTRY * i + 1];
+  let middle = end - first < MIN_RANGE ? end : first + ((end - first) >> 1);
+  // The cut must not split a bucket, whose codes are compared with each other.
+  while (middle < end && bucketAt(middle) === bucketAt(middle - 1)) middle++;
+  const rest = { first, end: middle, place, isSorted: true };
+  return middle < end ? [rest, { first: middle, end, place: 0, isSorted: true }] : [rest];
 }

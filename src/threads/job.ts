@@ -35,11 +35,6 @@ export interface Job<S, P, R> {
   readonly count: number;
   /** Makes part `i`. Called once for each `i`, in ascending order. */
   part(i: number): P;
-  /**
-   * The number of results that must be taken before part `i` is made; 0 without this function. For
-   * parts that depend on earlier results.
-   */
-  after?(i: number): number;
   /** Takes the results in the order of the parts; returns the progress to report, if known. */
   take(result: R, i: number): readonly [done: number, total: number] | undefined;
   /** True where the state is too large to be copied: then only threads with shared memory help. */

@@ -264,7 +264,6 @@ class JobRun<S, P, R> implements Client {
       const busy = this.#busy.get(worker);
       if (busy === undefined || busy >= PARTS_AHEAD || this.#isStopped) return;
       if (this.#next >= Math.min(this.#job.count, most)) return;
-      if (this.#taken < (this.#job.after?.(this.#next) ?? 0)) return;
       const part = new Packed(this.#job.part(this.#next), 'part', this.#memories, this.#spare);
       const { value, transfer: copies } = part;
       worker.post({ kind: 'part', job: this.#number, part: this.#next, value, copies }, copies);
