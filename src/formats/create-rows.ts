@@ -12,7 +12,7 @@ import {
   wrongValue,
 } from '../base/check';
 import type { Codes } from '../codes/codes';
-import { ArrowWriter, type SealHeader } from '../table/arrow/writer';
+import { arrowWriter, type SealHeader } from '../table/arrow/writer';
 import { type CodesToArrowOptions, codesToArrow } from '../table/from-arrow';
 import { RowBatch } from '../table/row-batch';
 import { type CsvLayout, csvWriter } from './csv';
@@ -180,10 +180,8 @@ async function encoderOf(
   const layout = { delimiter, formulas };
   switch (format) {
     case 'arrow':
-    case 'arrows': {
-      const writer = new ArrowWriter(format === 'arrow' ? 'file' : 'stream', header ?? null);
-      return { encode: (batch) => writer.write(batch), finish: () => writer.finish() };
-    }
+    case 'arrows':
+      return arrowWriter(format === 'arrow' ? 'file' : 'stream', header ?? null);
     case 'parquet':
       return parquetEncoder();
     case 'csv': {

@@ -7,7 +7,7 @@
 import { lowerBound } from '../base/arrays';
 import { wrongValue } from '../base/check';
 import type { ByteRange } from '../table/arrow/messages';
-import { ArrowWriter } from '../table/arrow/writer';
+import { arrowWriter } from '../table/arrow/writer';
 import type { ColumnInfo } from '../table/columns/types';
 import { RowBatch } from '../table/row-batch';
 import { COLUMNS_HEADER, carriedRows } from '../table/sealed/index-rows';
@@ -148,7 +148,7 @@ const BATCH_ROWS = 1024;
 /** A file of carried columns that is written batch by batch. */
 export class ColumnsFile {
   readonly #output: OpenFile;
-  readonly #encoder = new ArrowWriter('file', COLUMNS_HEADER);
+  readonly #encoder = arrowWriter('file', COLUMNS_HEADER);
   /** Rows that are not a whole batch yet; null before the first. */
   #rest: RowBatch | null = null;
   #count = 0;
@@ -162,14 +162,14 @@ export class ColumnsFile {
     const all = this.#rest === null ? batch : RowBatch.join([this.#rest, batch]);
     let first = 0;
     for (; first + BATCH_ROWS <= all.count; first += BATCH_ROWS) {
-      await this.#output.write(this.#encoder.write(all.slice(first, first + BATCH_ROWS)));
+      await this.#output.write(this.#encoder.encode(all.slice(first, first + BATCH_ROWS)));
     }
     this.#rest = all.slice(first, all.count);
   }
 
   async end(): Promise<FolderFile> {
     if (this.#rest !== null && (this.#rest.count > 0 || this.#count === 0)) {
-      await this.#output.write(this.#encoder.write(this.#rest));
+      await this.#output.write(this.#encoder.encode(this.#rest));
     }
     await this.#output.write(this.#encoder.finish());
     return this.#output.end(this.#count);

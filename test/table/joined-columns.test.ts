@@ -39,7 +39,7 @@ import { describe, expect, it } from 'vitest';
 import { concatenated } from '../../src/base/arrays';
 import type { ByteFile } from '../../src/table/arrow/batches';
 import { verifyArrow } from '../../src/table/arrow/messages';
-import { ArrowEncoder, ArrowWriter } from '../../src/table/arrow/writer';
+import { ArrowEncoder, arrowWriter } from '../../src/table/arrow/writer';
 import { recordBatch } from '../../src/table/columns/make';
 import { RowBatch } from '../../src/table/row-batch';
 import { COLUMNS_HEADER, carriedRows } from '../../src/table/sealed/index-rows';
@@ -88,8 +88,8 @@ const COLUMNS: Record<string, [DataType, unknown[]]> = {
 
 /** The bytes of a file of carried columns. */
 function columnsToArrow(batches: readonly RowBatch[]): Uint8Array {
-  const writer = new ArrowWriter('file', COLUMNS_HEADER);
-  const parts = batches.flatMap((batch) => writer.write(batch));
+  const writer = arrowWriter('file', COLUMNS_HEADER);
+  const parts = batches.flatMap((batch) => writer.encode(batch));
   return concatenated([...parts, ...writer.finish()]);
 }
 

@@ -22,7 +22,7 @@ import { RowBatch } from '../../table/row-batch';
 import type { ByteSource } from '../byte-source';
 import { checkColumns, type FormatRows, type ReadOptions } from '../row-reader';
 import { type Leaf, readFooter } from './metadata';
-import { Budget, LeafReader, type LeafValues, type Values } from './pages';
+import { budgetFor, LeafReader, type LeafValues, type Take, type Values } from './pages';
 
 /**
  * The kind of a leaf's values, and what makes them of stored ones; null where they are the same.
@@ -108,15 +108,15 @@ function columnData(
   { leaf, item: { kind } }: { readonly leaf: Leaf; readonly item: LeafType },
   rows: number,
   values: LeafValues,
-  budget: Budget,
+  take: Take,
 ): Column['data'] {
   const { name, maxRepetition, maxDefinition } = leaf;
   // Of a part of a struct there are several levels below that of a value: the struct may be null.
   const isThere = () => values.definitions?.map((level) => Number(level === maxDefinition)) ?? null;
   const data =
     maxRepetition === 0
-      ? leafData(kind, values.values, isThere(), budget)
-      : listColumn(leaf, kind, values, budget);
+      ? leafData(kind, values.values, isThere(), take)
+      : listColumn(leaf, kind, values, take);
   if (data.length === rows) return data;
   throw new Error(`column "${name}" has ${data.length} rows, not ${rows}`);
 }
@@ -131,12 +131,12 @@ function leafData(
   kind: ColumnKind,
   values: Values,
   isThere: Uint8Array | null,
-  budget: Budget,
+  take: Take,
 ): Column['data'] {
   const length = isThere?.length ?? values.length;
   if (!Array.isArray(values)) {
     if (isThere === null || values.length === length) return numberData(values); // none is null
-    budget.take(8 * length);
+    take(8 * length);
     const all = new (values.constructor as Float64ArrayConstructor)(length);
     for (let row = 0, next = 0; row < length; row++) {
       if (isThere[row] === 1) all[row] = (values as Float64Array)[next++];
@@ -147,7 +147,7 @@ function leafData(
   let next = 0;
   const rows = Array.from({ length }, (_, row) => {
     const value = isThere?.[row] === 0 ? null : values[next++];
-    budget.take(sizeOf(value));
+    take(sizeOf(value));
     return value;
   });
   return plainData(kind, rows);
@@ -161,7 +161,7 @@ function listColumn(
   { itemLevel, maxDefinition }: Leaf,
   kind: ColumnKind,
   { values, levelCount, definitions, ...levels }: LeafValues,
-  budget: Budget,
+  take: Take,
 ): Column['data'] {
   const repetitions = levels.repetitions as Uint8Array;
   // Repetition level 0 begins a new list; only one that has items goes on.
@@ -182,7 +182,7 @@ function listColumn(
     if (isItem) items++;
     offsets[row + 1] = items;
   }
-  const child = leafData(kind, values, isThere?.subarray(0, items) ?? null, budget);
+  const child = leafData(kind, values, isThere?.subarray(0, items) ?? null, take);
   return listData(child, offsets, nullsAt(nulls, rows));
 }
 
@@ -215,14 +215,14 @@ export async function parquetRows(source: ByteSource, options: ReadOptions): Pro
       const own = plans.map(({ i }) => chunks[i]);
       const sum = own.reduce((all, { length }) => all + length, 0);
       if (sum > bytes.byteCount) throw new FormatError('column chunks that overlap', file);
-      const budget = new Budget(sum);
+      const take = budgetFor(sum);
       const made = await asParquet(file, async () => {
         const contents = await bytes.read(own);
         return plans.map((plan): Column => {
           const { leaf, name, kind, i, item } = plan;
-          const reader = new LeafReader(leaf, chunks[i], item.turn, new Budget(sum));
+          const reader = new LeafReader(leaf, chunks[i], item.turn, budgetFor(sum));
           const values = reader.read(contents.shift() as Uint8Array); // so that it can be freed
-          return plainColumn(name, kind, columnData(plan, rows, values, budget));
+          return plainColumn(name, kind, columnData(plan, rows, values, take));
         });
       });
       await send(RowBatch.ofColumns(made, rows, { firstRow, file }));

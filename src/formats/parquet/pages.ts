@@ -17,22 +17,18 @@ import {
   structOf,
 } from './metadata';
 
-/** Counts bytes of memory that are taken; throws where a file does not justify more. */
-export class Budget {
-  #left: number;
+/** Takes bytes from a budget of memory; throws where the file does not justify more. */
+export type Take = (bytes: number) => void;
 
-  /** `bytes` is what the file has of the rows that are read. */
-  constructor(readonly bytes: number) {
-    this.#left = Math.max(FREE_BYTES, MAX_EXPANSION * bytes);
-  }
-
-  /** Takes bytes from the budget, or throws. */
-  take(bytes: number): void {
-    this.#left -= bytes;
-    if (this.#left >= 0) return;
+/** A budget for rows of which the file has so many bytes. */
+export function budgetFor(held: number): Take {
+  let left = Math.max(FREE_BYTES, MAX_EXPANSION * held);
+  return (bytes) => {
+    left -= bytes;
+    if (left >= 0) return;
     const advice = 'write them with fewer rows a row group';
-    throw new Error(`rows that take far more memory than their ${this.bytes} bytes; ${advice}`);
-  }
+    throw new Error(`rows that take far more memory than their ${held} bytes; ${advice}`);
+  };
 }
 
 /**
@@ -93,13 +89,13 @@ export class LeafReader {
     readonly leaf: Leaf,
     readonly chunk: Chunk,
     readonly turn: ((value: never) => unknown) | null,
-    readonly budget: Budget,
+    readonly take: Take,
   ) {}
 
   /** The values in the bytes of the chunk. */
   read(bytes: Uint8Array): LeafValues {
     const { leaf, chunk } = this;
-    this.budget.take(chunk.values * VALUE_BYTES);
+    this.take(chunk.values * VALUE_BYTES);
     const cursor = new Cursor(bytes);
     const definitions = leaf.maxDefinition > 0 ? new Uint8Array(chunk.values) : null;
     const repetitions = leaf.maxRepetition > 0 ? new Uint8Array(chunk.values) : null;
@@ -142,7 +138,7 @@ export class LeafReader {
 
   /** Decodes the bytes of a page. The budget counts them twice, since values may be copies. */
   #decoded(body: Uint8Array, length: number): Uint8Array {
-    this.budget.take(2 * length);
+    this.take(2 * length);
     return decodePage(this.chunk.codec, body, length);
   }
 

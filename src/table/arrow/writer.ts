@@ -109,52 +109,45 @@ export interface SealHeader extends Partial<CodeOrigin> {
  */
 const MAX_BYTES = 3 * 2 ** 29;
 
-/** Encodes batches of rows, all with columns of the same names. With a header it is sealed. */
-export class ArrowWriter {
+/**
+ * Encodes batches of rows, all with columns of the same names. With a header the file is sealed; it
+ * is what the file has, or the JSON of another sealed file, taken as it is.
+ */
+export function arrowWriter(layout: ArrowLayout, header: SealHeader | string | null) {
+  const text = header === null || typeof header === 'string' ? header : headerText({ ...header });
   /** Null before the first batch, whose columns are those of all. */
-  #encoder: ArrowEncoder | null = null;
-  /** JSON for the schema of a sealed file; null for a file that is not sealed. */
-  readonly #header: string | null;
+  let encoder: ArrowEncoder | null = null;
+  return {
+    /** The bytes that a batch adds: views of its memory, to be written before that changes. */
+    encode(batch: RowBatch): Uint8Array[] {
+      // A file cannot replace a dictionary between batches.
+      const columns = batch.plainColumns();
+      if (encoder === null) {
+        const metadata = new Map(batch.toArrow().schema.metadata);
+        metadata.delete(KEY);
+        if (text !== null) metadata.set(KEY, text);
+        const fields = columns.map(({ field }) => field);
+        encoder = new ArrowEncoder(layout, new Schema(fields, metadata));
+      }
+      const all = encoder.schema.fields.map((field, i) => fitted(field, columns[i]));
+      const bytes = all.reduce((sum, one) => sum + bytesOf(one), 0);
+      const pieces = Math.max(1, Math.ceil(bytes / MAX_BYTES));
+      const step = Math.max(1, Math.ceil(batch.count / pieces));
+      for (let first = 0; first === 0 || first < batch.count; first += step) {
+        const length = Math.min(step, batch.count - first);
+        const isWhole = length === batch.count;
+        encoder.add(isWhole ? all : all.map((one) => one.slice(first, length)), length);
+      }
+      return encoder.take();
+    },
 
-  /** `header` is what the file has, or the JSON of another sealed file, taken as it is. */
-  constructor(
-    readonly layout: ArrowLayout,
-    header: SealHeader | string | null,
-  ) {
-    this.#header =
-      header === null || typeof header === 'string' ? header : headerText({ ...header });
-  }
-
-  /** The bytes that a batch adds: views of its memory, to be written before that changes. */
-  write(batch: RowBatch): Uint8Array[] {
-    // A file cannot replace a dictionary between batches.
-    const columns = batch.plainColumns();
-    if (this.#encoder === null) {
-      const fields = columns.map(({ field }) => field);
-      const metadata = new Map(batch.toArrow().schema.metadata);
-      metadata.delete(KEY);
-      if (this.#header !== null) metadata.set(KEY, this.#header);
-      this.#encoder = new ArrowEncoder(this.layout, new Schema(fields, metadata));
-    }
-    const { fields } = this.#encoder.schema;
-    const all = fields.map((field, i) => fitted(field, columns[i]));
-    const bytes = all.reduce((sum, one) => sum + bytesOf(one), 0);
-    const pieces = Math.max(1, Math.ceil(bytes / MAX_BYTES));
-    const step = Math.max(1, Math.ceil(batch.count / pieces));
-    for (let first = 0; first === 0 || first < batch.count; first += step) {
-      const length = Math.min(step, batch.count - first);
-      const isWhole = length === batch.count;
-      this.#encoder.add(isWhole ? all : all.map((one) => one.slice(first, length)), length);
-    }
-    return this.#encoder.take();
-  }
-
-  /** The bytes that end the file; without any batch, a file without columns. */
-  finish(): Uint8Array[] {
-    this.#encoder ??= new ArrowEncoder(this.layout, new Schema([]));
-    this.#encoder.finish();
-    return this.#encoder.take();
-  }
+    /** The bytes that end the file; without any batch, a file without columns. */
+    finish(): Uint8Array[] {
+      encoder ??= new ArrowEncoder(layout, new Schema([]));
+      encoder.finish();
+      return encoder.take();
+    },
+  };
 }
 
 /** A column in the type that it has in the first batch; one of nulls alone takes any type. */

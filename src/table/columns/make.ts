@@ -130,10 +130,10 @@ export interface ColumnBuilder {
 /** A builder of columns of one kind. */
 export function builderOf(kind: ColumnKind): ColumnBuilder {
   if (kind === 'text' || kind === 'json' || kind === 'binary') return new BytesBuilder(kind);
-  if (kind === 'bool') return new CollectedBuilder(boolData);
+  if (kind === 'bool') return collected(boolData);
   if (typeof kind === 'string') return new NumberBuilder(kind);
   if ('list' in kind) return new ListBuilder(builderOf(kind.list));
-  return new CollectedBuilder((values, nulls) => fixedData(kind.fixedBytes, values, nulls));
+  return collected((values, nulls) => fixedData(kind.fixedBytes, values, nulls));
 }
 
 /** Arrays that numbers are copied to; of integers of 64 bits they take bigints. */
@@ -256,21 +256,22 @@ class ListBuilder implements ColumnBuilder {
 }
 
 /** Values of a fixed size, which are collected first. */
-class CollectedBuilder implements ColumnBuilder {
-  #values: unknown[] = [];
-
-  constructor(readonly make: (values: readonly unknown[], nulls: Nulls) => Data) {}
-
-  append(value: unknown): void {
-    this.#values.push(value);
-  }
-
-  finish(): Data {
-    const values = this.#values;
-    this.#values = [];
-    const isThere = bitmapOf(values.length, (row) => !isNull(values[row]));
-    return this.make(values, nullsOf(isThere, values.length));
-  }
+function collected(make: (values: readonly unknown[], nulls: Nulls) => Data): ColumnBuilder {
+  let values: unknown[] = [];
+  return {
+    append: (value) => values.push(value),
+    finish() {
+      const own = values;
+      values = [];
+      return make(
+        own,
+        nullsOf(
+          bitmapOf(own.length, (row) => !isNull(own[row])),
+          own.length,
+        ),
+      );
+    },
+  };
 }
 
 function boolData(values: readonly unknown[], nulls: Nulls): Data {
