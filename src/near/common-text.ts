@@ -76,7 +76,7 @@ export class CommonText {
     for (let row = first; row < end; row++) {
       const common = commonOf(row);
       const start = at;
-      eachMember(sets, row, (low, high) => {
+      sets.eachMember(row, (low, high) => {
         this.#sizes[row]++;
         if (common.countOf(low, high) > 0) return;
         halves[2 * at] = low;
@@ -298,7 +298,7 @@ function countsOf(sets: SparseVectors, rows: readonly number[]): HashCounts {
   const counts = new HashCounts();
   const { from, to } = sets.entriesOf(rows[0]);
   counts.reserve(Math.ceil((1 + rows.length / 8) * (to - from)));
-  for (const row of rows) eachMember(sets, row, (low, high) => counts.add(low, high, 1));
+  for (const row of rows) sets.eachMember(row, (low, high) => counts.add(low, high, 1));
   return counts;
 }
 
@@ -312,7 +312,7 @@ function lackLittle(sets: SparseVectors, rows: readonly number[], counts: HashCo
   const shares: number[] = [];
   for (const row of rows) {
     let [own, size] = [0, 0];
-    eachMember(sets, row, (low, high) => {
+    sets.eachMember(row, (low, high) => {
       size++;
       if (counts.countOf(low, high) <= rows.length / 2) own++;
     });
@@ -323,16 +323,4 @@ function lackLittle(sets: SparseVectors, rows: readonly number[], counts: HashCo
   }
   const median = shares.sort((a, b) => a - b)[shares.length >> 1] ?? 1;
   return median < MAX_LACKING && lacking < MAX_LACKING_OF_ALL * all;
-}
-
-/** Calls `take` with the halves of each member of a row. */
-function eachMember(
-  sets: SparseVectors,
-  row: number,
-  take: (low: number, high: number) => void,
-): void {
-  const { part, from, to } = sets.entriesOf(row);
-  for (let i = from; i < to; i++) {
-    if (part.weights[i] !== 0) take(part.halves[2 * i], part.halves[2 * i + 1]);
-  }
 }

@@ -10,7 +10,7 @@ import { FormatError, type Ids, noColumn } from '../base/check';
 import { RowBatch } from '../table/row-batch';
 import { batchRanges } from '../table/sealed/sealed-table';
 import type { Send } from './pair-order';
-import { type DedupPlan, NULL_CHECK } from './plan';
+import { type DedupPlan, keptAlone } from './plan';
 
 /** Options of writing a plan. */
 export interface PlanTableOptions {
@@ -162,43 +162,38 @@ export function planOf(
     });
   const rows = integers('row');
   const count = countOf(integers('rows'), file);
-  const lines = linesOf(rows, count, { file, maxRows });
-  const inOrder = inOrderOf(lines);
-  const itself = (row: number) => row;
+  const listed = listedIn(rows, count, { file, maxRows });
+  const put = putOf(rows);
   const actions = valuesOf('action').map((action, i) => keptBy(action, rows[i], file));
-  const kept = inOrder(new Uint8Array(count), actions, () => 1);
   // A row whose action was changed to "keep" duplicates no row.
-  const valueUnlessKept = (own: (row: number) => number) => (value: number, i: number) =>
-    actions[i] === 1 ? own(rows[i]) : value;
-  const ofDropped: typeof inOrder = (into, values, own) =>
-    inOrder(into, Array.from(values, valueUnlessKept(own)), own);
-  const duplicateOf = ofDropped(new Uint32Array(count), integers('duplicate_of'), itself);
-  checkDuplicates(duplicateOf, file);
+  const isDropped = (line: number) => actions[line] === 0;
+  const plan = keptAlone(count);
+  put(plan.duplicateOf, integers('duplicate_of'), isDropped);
+  checkDuplicates(plan.duplicateOf, file);
   const numbers = (name: string) => (names.includes(name) ? valuesOf(name).map(numberOf) : []);
   const finite = (name: string) => {
     const found = numbers(name);
     return found.length > 0 && found.every(Number.isFinite) ? found : null;
   };
   const shares = (found: number[] | null) =>
-    found && ofDropped(new Float64Array(count), found, () => 1);
+    found && put(new Float64Array(count).fill(1), found, isDropped);
   const [rests, commons] = [numbers('rest'), finite('common')];
   // Spreadsheets write TRUE.
   const isMark = (mark: unknown) => Number(mark === 1 || String(mark).toLowerCase() === 'true');
-  const areAll = lines.every((line) => line >= 0);
   return {
     count,
-    kept,
-    duplicateOf,
-    groups: inOrder(new Uint32Array(count), integers('group'), itself),
-    checks: inOrder(new Uint32Array(count), integers('check'), () => NULL_CHECK),
-    distances: ofDropped(new Uint16Array(count), integers('distance'), () => 0),
+    kept: put(plan.kept, actions),
+    duplicateOf: plan.duplicateOf,
+    groups: put(plan.groups, integers('group')),
+    checks: put(plan.checks, integers('check')),
+    distances: put(plan.distances, integers('distance'), isDropped),
     cosines: shares(finite('cosine')),
     jaccards: shares(finite('jaccard')),
     ...(rests.some(Number.isFinite) && { rests: shares(rests) as Float64Array }),
-    ...(commons && { commons: inOrder(new Float64Array(count), commons, () => 0) }),
-    ...(!areAll && { listed: Uint8Array.from(lines, (line) => Number(line >= 0)) }),
+    ...(commons && { commons: put(new Float64Array(count), commons) }),
+    ...(rows.length < count && { listed }),
     ...(names.includes('reviewed') && {
-      reviewed: inOrder(new Uint8Array(count), valuesOf('reviewed').map(isMark), () => 0),
+      reviewed: put(new Uint8Array(count), valuesOf('reviewed').map(isMark)),
     }),
   };
 }
@@ -212,16 +207,14 @@ function checkDuplicates(duplicateOf: Uint32Array, file: string): void {
 
 type Numbers = Uint8Array | Uint16Array | Uint32Array | Float64Array;
 
-/** Returns a function that fills an array by row: from the row's line, or by `own` without one. */
-function inOrderOf(lines: Int32Array) {
+/** Returns a function that writes values of lines by row; other rows keep what is there. */
+function putOf(rows: Uint32Array) {
   return <A extends Numbers>(
     into: A,
     values: ArrayLike<number>,
-    own: (row: number) => number,
+    isWanted = (_line: number) => true,
   ): A => {
-    for (let row = 0; row < lines.length; row++) {
-      into[row] = lines[row] < 0 ? own(row) : values[lines[row]];
-    }
+    for (let i = 0; i < rows.length; i++) if (isWanted(i)) into[rows[i]] = values[i];
     return into;
   };
 }
@@ -248,21 +241,21 @@ function numberOf(value: unknown): number {
   return value === null ? Number.NaN : Number(value);
 }
 
-/** For each row of the source its line in the plan; -1 if it has none. */
-function linesOf(
+/** For each row of the source 1 if it has a line, else 0. */
+function listedIn(
   rows: Uint32Array,
   count: number,
   { file, maxRows }: { file: string; maxRows: number },
-): Int32Array {
+): Uint8Array {
   if (count > Math.max(MAX_ROWS_PER_LINE * rows.length, maxRows)) {
     const found = `${rows.length} lines say that they are of ${count} rows`;
     throw new FormatError(`${found}, the source can have at most ${maxRows}`, file);
   }
-  const lines = new Int32Array(count).fill(-1);
-  rows.forEach((row, line) => {
+  const listed = new Uint8Array(count);
+  for (const row of rows) {
     if (row >= count) throw new FormatError(`row ${row} of a plan for ${count} rows`, file);
-    if (lines[row] >= 0) throw new FormatError(`row ${row} is there twice`, file);
-    lines[row] = line;
-  });
-  return lines;
+    if (listed[row] === 1) throw new FormatError(`row ${row} is there twice`, file);
+    listed[row] = 1;
+  }
+  return listed;
 }

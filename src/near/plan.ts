@@ -61,7 +61,7 @@ export function checkPlanShape(name: string, plan: DedupPlan): void {
 }
 
 /** FNV-1a of no bytes: the checksum of a null row, and the start of all others. */
-export const NULL_CHECK = 0x811c_9dc5;
+const NULL_CHECK = 0x811c_9dc5;
 
 /**
  * Throws, with the first row that differs, unless these are the checksums of the plan's rows. A row

@@ -6,7 +6,7 @@
  * members of each, so lists of the rows with such a member bring them together. Members are hashed
  * to 32 bits here, and lists to fewer: collisions add candidates, and never remove one.
  */
-import { grown, toStarts } from '../base/arrays';
+import { toStarts } from '../base/arrays';
 import type { LongWork } from '../base/long-work';
 import { selectSmallest } from '../base/top-k';
 import type { SparseVectors } from '../index/vectors/sparse-vectors';
@@ -49,23 +49,38 @@ export async function setPairs(
   const order = await MemberOrder.of(right === null ? [left] : [left, right], work);
   const ours = await prefixesOf(left, order, wanted, work);
   const theirs = right === null ? ours : await prefixesOf(right, order, wanted, work);
-  const lists = await RowLists.of(theirs, order, work);
-  const isOne = right === null;
-  const out = new Candidates(ours, theirs, wanted);
-  const rows = ours.sizes.length;
-  let entries = 0;
-  for (let row = 0; row < rows; row++) {
+  const { rows, starts, ends } = await rowLists(theirs, order.listCount, work);
+  // For each other row the number of lists that it shares with the present row.
+  const shared = new Uint32Array(theirs.sizes.length);
+  const [a, b, met]: number[][] = [[], [], []];
+  const flush = async () => {
+    const batch = { a: Uint32Array.from(a), b: Uint32Array.from(b) };
+    a.length = b.length = 0;
+    await send(batch);
+  };
+  const count = ours.sizes.length;
+  for (let row = 0, entries = 0; row < count; row++) {
     for (let i = ours.starts[row]; i < ours.starts[row + 1]; i++) {
+      const list = ours.lists[i];
+      const end = ends[list];
       // Within one collection a pair is found from its lower row.
-      entries += out.count(lists, ours.lists[i], isOne ? row : -1);
+      if (right === null) while (starts[list] < end && rows[starts[list]] <= row) starts[list]++;
+      for (let at = starts[list]; at < end; at++) if (shared[rows[at]]++ === 0) met.push(rows[at]);
+      entries += end - starts[list];
     }
-    out.end(row);
-    if (out.isFull) await send(out.take());
+    const near = met.filter((other) => mayBeNear(wanted, ours, row, theirs, other, shared[other]));
+    for (const other of Uint32Array.from(near).sort()) {
+      a.push(row);
+      b.push(other);
+    }
+    for (const other of met) shared[other] = 0;
+    met.length = 0;
+    if (a.length >= BATCH) await flush();
     if (entries < STEP_ENTRIES) continue;
-    await work.step(row, rows);
+    await work.step(row, count);
     entries = 0;
   }
-  if (out.pairs > 0) await send(out.take());
+  if (a.length > 0) await flush();
 }
 
 /** The order of members, by how often their lists occur; maps members to lists. */
@@ -114,12 +129,6 @@ class MemberOrder {
     if (size > this.#keys.length) this.#keys = new Float64Array(2 * size);
     const keys = this.#keys.subarray(0, size);
     let at = 0;
-    if (lists.length === size) {
-      eachMember(rows, row, (member) => {
-        lists[at++] = this.listOf(member);
-      });
-      return;
-    }
     eachMember(rows, row, (member) => {
       const occurrences = Math.min(MAX_OCCURRENCES, this.#counts[this.listOf(member)]);
       keys[at++] = occurrences * 2 ** 32 + member;
@@ -136,19 +145,17 @@ function entryCountOf({ vectors, vectorOf }: Rows, row: number): number {
   return to - from;
 }
 
-/** Calls `take` with a 32-bit hash of each member of a row: a dimension whose weight is not 0. */
+/** Calls `take` with a 32-bit hash of each member of a row. */
 function eachMember(
   { codes, vectors, vectorOf }: Rows,
   row: number,
   take: (member: number) => void,
 ) {
   if (codes.isNull(row)) return;
-  const { part, from, to } = (vectors as SparseVectors).entriesOf(vectorOf?.[row] ?? row);
-  for (let i = from; i < to; i++) {
-    if (part.weights[i] === 0) continue;
-    const mixed = part.halves[2 * i] ^ Math.imul(part.halves[2 * i + 1], 0x85eb_ca77);
+  (vectors as SparseVectors).eachMember(vectorOf?.[row] ?? row, (low, high) => {
+    const mixed = low ^ Math.imul(high, 0x85eb_ca77);
     take(Math.imul(mixed ^ (mixed >>> 15), 0x9e37_79b1) >>> 0);
-  }
+  });
 }
 
 /** The size of each row's set, and the lists of its first members. */
@@ -189,131 +196,44 @@ async function prefixesOf(
   return { sizes, starts, lists };
 }
 
-/** For each list the rows that have one of its members among their first, ascending. */
-class RowLists {
-  readonly rows: Uint32Array;
-  readonly #ends: Uint32Array;
-  /** For each list its first entry, which `behind` moves forward. */
-  readonly #next: Uint32Array;
-
-  /** Fills the lists by a counting sort; rows are entered in order, so each list ascends. */
-  static async of(
-    { sizes, starts, lists }: Prefixes,
-    { listCount }: MemberOrder,
-    work: LongWork,
-  ): Promise<RowLists> {
-    const ends = new Uint32Array(listCount);
-    for (const list of lists) ends[list]++;
-    toStarts(ends); // entering rows turns starts into ends
-    const next = ends.slice();
-    const made = new RowLists(lists.length, ends, next);
-    for (let row = 0; row < sizes.length; row++) {
-      for (let i = starts[row]; i < starts[row + 1]; i++) made.rows[ends[lists[i]]++] = row;
-      if (row % STEP_ROWS === 0) await work.step();
-    }
-    return made;
+/**
+ * For each list the rows that have one of its members among their first, ascending: those of list l
+ * are `rows[starts[l]]` to `rows[ends[l] - 1]`.
+ */
+async function rowLists(
+  { sizes, starts: ofRow, lists }: Prefixes,
+  listCount: number,
+  work: LongWork,
+): Promise<{ rows: Uint32Array; starts: Uint32Array; ends: Uint32Array }> {
+  const starts = new Uint32Array(listCount);
+  for (const list of lists) starts[list]++;
+  toStarts(starts);
+  const ends = starts.slice();
+  const rows = new Uint32Array(lists.length);
+  for (let row = 0; row < sizes.length; row++) {
+    for (let i = ofRow[row]; i < ofRow[row + 1]; i++) rows[ends[lists[i]]++] = row;
+    if (row % STEP_ROWS === 0) await work.step();
   }
-
-  private constructor(entries: number, ends: Uint32Array, next: Uint32Array) {
-    this.rows = new Uint32Array(entries);
-    this.#ends = ends;
-    this.#next = next;
-  }
-
-  /** Where the entries of a list end. */
-  end(list: number): number {
-    return this.#ends[list];
-  }
-
-  /** The first entry of a row behind `row`, which must not be lower than in an earlier call. */
-  behind(list: number, row: number): number {
-    const [next, end] = [this.#next, this.#ends[list]];
-    while (next[list] < end && this.rows[next[list]] <= row) next[list]++;
-    return next[list];
-  }
+  return { rows, starts, ends };
 }
 
-/** Counts the lists that a row shares with others, and collects the pairs that may be near. */
-class Candidates {
-  readonly #ours: Prefixes;
-  readonly #theirs: Prefixes;
-  readonly #wanted: SetsWanted;
-  /** For each other row the number of lists that it shares with the present row. */
-  readonly #shared: Uint32Array;
-  /** Other rows with such a number, in the order in which they were met. */
-  #met = new Uint32Array(256);
-  #metCount = 0;
-  #a = new Uint32Array(BATCH);
-  #b = new Uint32Array(BATCH);
-  pairs = 0;
-
-  constructor(ours: Prefixes, theirs: Prefixes, wanted: SetsWanted) {
-    this.#ours = ours;
-    this.#theirs = theirs;
-    this.#wanted = wanted;
-    this.#shared = new Uint32Array(theirs.sizes.length);
-  }
-
-  /** True if the collected pairs are enough for a batch. */
-  get isFull(): boolean {
-    return this.pairs >= BATCH;
-  }
-
-  /** Counts the rows of a list behind `row`; returns how many there are. */
-  count(lists: RowLists, list: number, row: number): number {
-    const [from, end] = [lists.behind(list, row), lists.end(list)];
-    const shared = this.#shared;
-    for (let i = from; i < end; i++) {
-      const other = lists.rows[i];
-      if (shared[other]++ > 0) continue;
-      if (this.#metCount === this.#met.length) this.#met = grown(this.#met);
-      this.#met[this.#metCount++] = other;
-    }
-    return end - from;
-  }
-
-  /** Collects the pairs of a row with those that share enough, and clears the counts. */
-  end(row: number): void {
-    const met = this.#met.subarray(0, this.#metCount);
-    this.#metCount = 0;
-    let near = 0;
-    for (let i = 0; i < met.length; i++) {
-      const other = met[i];
-      if (this.#mayBeNear(row, other)) met[near++] = other;
-      this.#shared[other] = 0;
-    }
-    if (near === 0) return;
-    while (this.pairs + near > this.#a.length) {
-      this.#a = grown(this.#a);
-      this.#b = grown(this.#b);
-    }
-    this.#a.fill(row, this.pairs, this.pairs + near);
-    this.#b.set(met.subarray(0, near).sort(), this.pairs);
-    this.pairs += near;
-  }
-
-  /** Size and positional filters: false if the sets surely have too few members in common. */
-  #mayBeNear(row: number, other: number): boolean {
-    const { least, isOfSmaller = false, group } = this.#wanted;
-    if (group !== undefined && group[row] !== group[other]) return false;
-    const [ours, theirs] = [this.#ours, this.#theirs];
-    const [size, otherSize] = [ours.sizes[row], theirs.sizes[other]];
-    if (isOfSmaller) {
-      return this.#shared[other] >= least * Math.min(size, otherSize) - ROUNDING;
-    }
-    if (Math.min(size, otherSize) < least * Math.max(size, otherSize) - ROUNDING) return false;
-    const common = Math.ceil((least / (1 + least)) * (size + otherSize) - ROUNDING);
-    // Of the set whose first members end earlier in the order, further members may be shared that
-    // were not counted. Which set that is is unknown, so the larger rest is allowed.
-    const rest = size - (ours.starts[row + 1] - ours.starts[row]);
-    const otherRest = otherSize - (theirs.starts[other + 1] - theirs.starts[other]);
-    return this.#shared[other] >= common - Math.max(rest, otherRest);
-  }
-
-  /** Returns a copy of the collected pairs, and empties the list. */
-  take(): RowPairs {
-    const taken = { a: this.#a.slice(0, this.pairs), b: this.#b.slice(0, this.pairs) };
-    this.pairs = 0;
-    return taken;
-  }
+/** Size and positional filters: false if the sets surely have too few members in common. */
+function mayBeNear(
+  { least, isOfSmaller = false, group }: SetsWanted,
+  ours: Prefixes,
+  row: number,
+  theirs: Prefixes,
+  other: number,
+  shared: number,
+): boolean {
+  if (group !== undefined && group[row] !== group[other]) return false;
+  const [size, otherSize] = [ours.sizes[row], theirs.sizes[other]];
+  if (isOfSmaller) return shared >= least * Math.min(size, otherSize) - ROUNDING;
+  if (Math.min(size, otherSize) < least * Math.max(size, otherSize) - ROUNDING) return false;
+  const common = Math.ceil((least / (1 + least)) * (size + otherSize) - ROUNDING);
+  // Of the set whose first members end earlier in the order, further members may be shared that
+  // were not counted. Which set that is is unknown, so the larger rest is allowed.
+  const rest = size - (ours.starts[row + 1] - ours.starts[row]);
+  const otherRest = otherSize - (theirs.starts[other + 1] - theirs.starts[other]);
+  return shared >= common - Math.max(rest, otherRest);
 }

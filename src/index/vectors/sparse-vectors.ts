@@ -174,6 +174,14 @@ export class SparseVectors implements RowVectors {
     return { part: this.#parts[this.#partOf[row]], from, to: from + this.#counts[row] };
   }
 
+  /** Calls `take` with the halves of each member of a row: a dimension whose weight is not 0. */
+  eachMember(row: number, take: (low: number, high: number) => void): void {
+    const { part, from, to } = this.entriesOf(row);
+    for (let i = from; i < to; i++) {
+      if (part.weights[i] !== 0) take(part.halves[2 * i], part.halves[2 * i + 1]);
+    }
+  }
+
   /** The length of a row; 0 for an all-zero one. */
   normOf(row: number): number {
     return this.#norms[row];
