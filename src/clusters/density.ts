@@ -136,19 +136,17 @@ class Tree {
   readonly #branches: Branch[] = [];
   /** By root the branch of a set that has rows enough. */
   readonly #branchOfRoot = new Map<number, Branch>();
-  /** By node the smallest branch that it is in; null for none. */
-  readonly #branchOfNode: (Branch | null)[];
-  /** The nodes of a set without a branch are a list: by node the next, and by root the last. */
-  readonly #next: Uint32Array;
-  readonly #last: Uint32Array;
+  /** Sets as they were while they had no branch, by which nodes find the branch they joined. */
+  readonly #early: Components;
+  /** By root of an early set the smallest branch that its nodes are in; null for none. */
+  readonly #branchOfEarly: (Branch | null)[];
 
   constructor({ nodes: { count }, weights }: DensityGraph, minimum: number) {
     this.#minimum = minimum;
     this.#sets = new Components(count);
     this.#sizes = weights.slice();
-    this.#branchOfNode = new Array(count).fill(null);
-    this.#next = new Uint32Array(count).fill(NONE);
-    this.#last = Uint32Array.from({ length: count }, (_, node) => node);
+    this.#early = new Components(count);
+    this.#branchOfEarly = new Array(count).fill(null);
   }
 
   /** Joins the nodes of all pairs of one height, one after another in `pairs`. */
@@ -184,10 +182,10 @@ class Tree {
     }
     for (const root of roots) this.#branchOfRoot.delete(root);
     this.#sizes[whole] = size;
-    if (branch === undefined) this.#link(whole, small);
-    else {
-      this.#branchOfRoot.set(whole, branch);
-      for (const root of small) this.#enter(root, branch);
+    if (branch !== undefined) this.#branchOfRoot.set(whole, branch);
+    for (const root of small) {
+      if (branch === undefined) this.#early.union(whole, root);
+      else this.#branchOfEarly[root] = branch;
     }
   }
 
@@ -219,22 +217,6 @@ class Tree {
     parent.massBelow += Math.max(mass, branch.massBelow);
   }
 
-  /** Appends the lists of sets to that of `whole`, which is the least of their roots. */
-  #link(whole: number, roots: number[]): void {
-    for (const root of roots) {
-      if (root === whole) continue;
-      this.#next[this.#last[whole]] = root;
-      this.#last[whole] = this.#last[root];
-    }
-  }
-
-  /** Puts all nodes of a set without a branch into a branch. */
-  #enter(root: number, branch: Branch): void {
-    for (let node = root; node !== NONE; node = this.#next[node]) {
-      this.#branchOfNode[node] = branch;
-    }
-  }
-
   /** The outermost group of each node, or NONE. All rows are one group only if they never split. */
   groups(): Uint32Array {
     const open = [...this.#branchOfRoot.values()];
@@ -246,7 +228,10 @@ class Tree {
       const outer = parent === null ? NONE : groupOf[parent.id];
       groupOf[i] = outer === NONE && isGroup ? i : outer;
     }
-    return Uint32Array.from(this.#branchOfNode, (branch) => (branch ? groupOf[branch.id] : NONE));
+    return this.#early.result().map((root) => {
+      const branch = this.#branchOfEarly[root];
+      return branch === null ? NONE : groupOf[branch.id];
+    });
   }
 }
 

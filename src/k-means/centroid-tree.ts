@@ -5,7 +5,7 @@
  * as near. A search finds a vector in the partition of its second centroid too.
  */
 
-import { type Range, toStarts } from '../base/arrays';
+import { byGroup, type Range } from '../base/arrays';
 import { checkInteger, wrongType } from '../base/check';
 import {
   type GroupLists,
@@ -176,14 +176,9 @@ function listsOf(
   const near = productsKernel.nearestLists({ values: coarse, width }, vectors, most);
   return groups.map((some) => {
     const each = Math.min(some, most);
-    const ends = new Uint32Array(count);
-    for (let at = 0; at < near.length; at += most) {
-      for (let i = 0; i < each; i++) ends[near[at + i]]++;
-    }
-    const members = new Uint32Array(toStarts(ends));
-    for (let at = 0, vector = 0; at < near.length; at += most, vector++) {
-      for (let i = 0; i < each; i++) members[ends[near[at + i]]++] = vector;
-    }
-    return { starts, members, ends };
+    const nearest = each === most ? near : near.filter((_, i) => i % most < each);
+    const { starts: first, members } = byGroup(nearest, count);
+    for (let i = 0; i < members.length; i++) members[i] = Math.floor(members[i] / each);
+    return { starts, members, ends: first.subarray(1) };
   });
 }

@@ -228,12 +228,12 @@ interface PairState {
 }
 
 /** Compares pairs of rows whose vectors are in shared memory. */
-export const COMPARING: Task<PairState, RowPairs, { readonly found: Float64Array }> = {
+export const COMPARING: Task<PairState, RowPairs, Float64Array> = {
   name: 'comparing',
   open({ isJaccard, left, right }) {
     const ours = vectorsOver(left);
     const both = [ours, right === null ? ours : vectorsOver(right)] as const;
-    return (pairs) => ({ found: compared(isJaccard, both, pairs) });
+    return (pairs) => compared(isJaccard, both, pairs);
   },
 };
 
@@ -271,7 +271,7 @@ export async function exactSimilarities(
   const vectorRows = (rows: Uint32Array, of: Uint32Array | null) =>
     of === null ? rows : rows.map((row) => of[row]);
   const found = new Float64Array(a.length);
-  const job: Job<PairState, RowPairs, { readonly found: Float64Array }> = {
+  const job: Job<PairState, RowPairs, Float64Array> = {
     task: COMPARING,
     sharesRows: true,
     get state() {
@@ -285,9 +285,9 @@ export async function exactSimilarities(
         b: vectorRows(b.subarray(from, to), theirs.vectorOf),
       };
     },
-    here: (pairs) => ({ found: compared(isJaccard, [left, right], pairs) }),
+    here: (pairs) => compared(isJaccard, [left, right], pairs),
     take(part, i) {
-      found.set(part.found, i * PART_PAIRS);
+      found.set(part, i * PART_PAIRS);
       return undefined;
     },
   };
