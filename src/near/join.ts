@@ -538,7 +538,7 @@ function placedRanges(memory: JoinMemory, parts: number, codes: number): BucketR
   const counts = Array.from({ length: parts }, (_, part) => memory.countsOf(part));
   const ranges: BucketRange[] = [];
   // Two at least, so that threads which callers ask for have parts.
-  const size = Math.min(RANGE_ENTRIES, Math.max(MIN_RANGE, codes >> 1));
+  const size = Math.min(RANGE_ENTRIES, Math.max(4 * MIN_RANGE, codes >> 1));
   let [first, sum] = [0, 0];
   for (let digit = 0; sum < codes; digit++) {
     for (const offsets of counts) {
