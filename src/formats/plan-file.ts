@@ -259,7 +259,7 @@ async function copyRows(
   const code = isArrow && column !== null ? codesOf(reader.columns, column) : null;
   const checks = new Uint32Array(code === null ? 0 : plan.count);
   await eachBatch(plan, source, reader, given, async (batch) => {
-    if (code !== null) checks.set(checksOf(batch.codes(code)), batch.firstRow);
+    if (code !== null) checks.set(await checksOf(batch.codes(code)), batch.firstRow);
     await writer.write(batch.select(keptRows(plan, batch)));
   });
   if (code !== null) asFormatError([source].flat().join(', '), () => checkPlan(plan, checks));

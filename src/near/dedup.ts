@@ -128,7 +128,7 @@ async function planOf(
 ): Promise<DedupPlan> {
   const { count } = rows.codes;
   const first = known?.count ?? 0;
-  const checks = await allChecks(rows.codes, work);
+  const checks = await checksOf(rows.codes, work);
   if (known !== null) checkPlan(known, checks.subarray(0, first));
   const plan = begunPlan(count, exactMeasure(rows)?.name, known);
   plan.checks.set(checks);
@@ -155,16 +155,6 @@ async function planOf(
   }
   await measureDropped(plan, Uint32Array.from(dropped), rows, work);
   return plan;
-}
-
-/** The checksums of all codes, made in steps. */
-async function allChecks(codes: Codes, work: LongWork): Promise<Uint32Array> {
-  const checks = new Uint32Array(codes.count);
-  for (let first = 0; first < codes.count; first += STEP_ROWS) {
-    checks.set(checksOf(codes, first, Math.min(codes.count, first + STEP_ROWS)), first);
-    await work.step();
-  }
-  return checks;
 }
 
 /** Throws for a plan of other rows, and for options that a growing plan does not record. */

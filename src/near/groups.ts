@@ -133,20 +133,10 @@ async function headsOf(
     equal: isExact ? 'all' : 'first',
     rests: common?.rests,
     // Exact similarities cost most: not for pairs that change nothing any more.
-    ...(isExact && { filter: (batch: OrderedPairs) => pairsThat(isOpen, batch) }),
+    ...(isExact && { isOpen }),
   } as const;
   await eachPairs(await reordered(rows, order, work), null, wanted, take, work);
   return heads.result();
-}
-
-/** The pairs of a batch that meet a condition. */
-function pairsThat(
-  isWanted: (a: number, b: number) => boolean,
-  { a, b, distances }: OrderedPairs,
-): OrderedPairs {
-  const flags = Uint8Array.from(a, (one, i) => Number(isWanted(one, b[i])));
-  const filter = (_: number, i: number) => flags[i] === 1;
-  return { a: a.filter(filter), b: b.filter(filter), distances: distances.filter(filter) };
 }
 
 /**

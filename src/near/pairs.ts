@@ -9,6 +9,7 @@
  * be near another needs no more comparisons, so large groups of near rows cost little.
  */
 
+import { ascending } from '../base/arrays';
 import { checkMaxDistance, checkOptions, wrongType } from '../base/check';
 import { iterated, LONG_CALL, type LongCall, LongWork } from '../base/long-work';
 import { Codes } from '../codes/codes';
@@ -97,7 +98,7 @@ export function pairs(
 }
 
 /** Checked options with both collections; `right` is null for pairs within one. */
-type Request = ReturnType<typeof requestOf> & Pick<PassedOn, 'rests'>;
+type Request = ReturnType<typeof requestOf> & Pick<PassedOn, 'isOpen' | 'rests'>;
 
 /** Passes on the batches of `pairs`, for other work. */
 export async function eachPairs(
@@ -107,14 +108,15 @@ export async function eachPairs(
   send: Send<PairBatch>,
   work: LongWork,
 ): Promise<void> {
-  const { equal, filter, rests, ...near } = options;
-  await findPairs({ ...requestOf(left, right, near, equal), rests }, send, work, filter);
+  const { equal, isOpen, rests, ...near } = options;
+  await findPairs({ ...requestOf(left, right, near, equal), isOpen, rests }, send, work);
 }
 
-/** Which pairs `eachPairs` passes on; the filter comes before exact similarities are computed. */
+/** Which pairs `eachPairs` passes on. */
 interface PassedOn {
   readonly equal?: EqualRows;
-  readonly filter?: (batch: OrderedPairs) => OrderedPairs;
+  /** False for pairs that need no exact similarity, since they change nothing. */
+  readonly isOpen?: ((a: number, b: number) => boolean) | undefined;
   /** Further sets of the rows, and the share of the smaller one that near rows have in common. */
   readonly rests?: { readonly vectors: SparseVectors; readonly least: number } | undefined;
 }
@@ -164,26 +166,20 @@ function requestOf(
 }
 
 /** Passes on all batches: pairs by codes or sets, less those that similarities leave out. */
-async function findPairs(
-  request: Request,
-  send: Send<PairBatch>,
-  work: LongWork,
-  filter = (batch: OrderedPairs) => batch,
-): Promise<void> {
-  const { left, right, exact } = request;
+async function findPairs(request: Request, send: Send<PairBatch>, work: LongWork): Promise<void> {
+  const { left, right, exact, isOpen } = request;
   const quiet = work.quiet();
-  const check = async (candidates: OrderedPairs) => {
-    const batch = filter(candidates);
+  const check = async (pairs: OrderedPairs) => {
     if (exact === null) {
-      await send({ ...batch, cosines: null, jaccards: null });
+      await send({ ...pairs, cosines: null, jaccards: null });
       return;
     }
-    const { a, b, distances } = batch;
-    const found = await exactSimilarities(exact.measure, [left, right ?? left], { a, b }, quiet);
-    const isNear = (_: number, i: number) => reaches(found[i], exact.least);
-    const near = { a: a.filter(isNear), b: b.filter(isNear), distances: distances.filter(isNear) };
+    const open = isOpen ? pairsWhere(pairs, (i) => isOpen(pairs.a[i], pairs.b[i])) : pairs;
+    const found = await exactSimilarities(exact.measure, [left, right ?? left], open, quiet);
+    const isNear = (i: number) => reaches(found[i], exact.least);
+    const near = pairsWhere(open, isNear);
     if (near.a.length === 0) return;
-    const similarities = found.filter(isNear);
+    const similarities = found.filter((_, i) => isNear(i));
     const isCosine = exact.name === 'cosine';
     await send({
       ...near,
@@ -193,6 +189,16 @@ async function findPairs(
   };
   if (request.bySets) await pairsOfSets(request, check, work);
   else await pairsOfCodes(request, check, work);
+}
+
+/** Some pairs of a batch, by their positions. */
+function pairsWhere({ a, b, distances }: OrderedPairs, holds: (i: number) => boolean) {
+  const places = ascending(a.length).filter(holds);
+  return {
+    a: places.map((i) => a[i]),
+    b: places.map((i) => b[i]),
+    distances: Uint16Array.from(places, (i) => distances[i]),
+  };
 }
 
 /** Pairs of rows whose codes are within the distance. */

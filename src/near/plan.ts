@@ -5,6 +5,7 @@
 
 import { ascending } from '../base/arrays';
 import { checkInteger, wrongType, wrongValue } from '../base/check';
+import type { LongWork } from '../base/long-work';
 import type { Codes } from '../codes/codes';
 import type { Measure } from '../codes/measure';
 
@@ -79,18 +80,22 @@ export function checkPlan(plan: DedupPlan, checks: Uint32Array): void {
   if (row >= 0) throw new Error(`row ${row} is not the one that the plan was made for`);
 }
 
-/** The checksums of the codes `first` to `end - 1`, by default of all: FNV-1a, 32 bits. */
-export function checksOf(codes: Codes, first = 0, end = codes.count): Uint32Array {
-  const { bytes, bytesPerCode } = codes;
-  const checks = new Uint32Array(end - first).fill(NULL_CHECK);
-  for (let row = first; row < end; row++) {
+/** Codes between two steps. */
+const STEP_CODES = 2 ** 15;
+
+/** The checksums of codes: FNV-1a, 32 bits. */
+export async function checksOf(codes: Codes, work?: LongWork): Promise<Uint32Array> {
+  const { bytes, bytesPerCode, count } = codes;
+  const checks = new Uint32Array(count).fill(NULL_CHECK);
+  for (let row = 0; row < count; row++) {
+    if (row % STEP_CODES === STEP_CODES - 1) await work?.step();
     if (codes.isNull(row)) continue;
     let hash = NULL_CHECK;
     let at = row * bytesPerCode;
     for (const stop = at + bytesPerCode; at < stop; at++) {
       hash = Math.imul(hash ^ bytes[at], 0x0100_0193);
     }
-    checks[row - first] = hash;
+    checks[row] = hash;
   }
   return checks;
 }

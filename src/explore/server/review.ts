@@ -62,7 +62,7 @@ export class Review {
     const { codes } = this.#held;
     const plan = await this.file.read(codes.count);
     try {
-      checkPlan(plan, checksOf(codes));
+      checkPlan(plan, await checksOf(codes));
     } catch (error) {
       const what = `${this.file.path} is not a plan for these rows: ${(error as Error).message}`;
       throw new RangeError(`${what}. Open them with the options that made it`);
