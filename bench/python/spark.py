@@ -216,7 +216,7 @@ def bench_minhash(spark, folder, rows=50_000):
     """Texts of which 7 in 10 pairs of words are the same, by the join of Spark itself."""
     table, _ = written(folder, f"texts{rows}", texts(rows))
     read = spark.read.parquet(table)
-    near = lambda: pairs(read, text="body", max_distance=16, min_jaccard=0.7).count()  # noqa: E731
+    near = lambda: pairs(read, text="body", bits=128, max_distance=30, min_jaccard=0.7).count()  # noqa: E731
     near()  # so that neither pays for the start of the session
     ours, on_spark = measured(near)
 
