@@ -66,10 +66,11 @@ export async function stateOf(address: string, states: FileStates): Promise<File
  * is without what an address asks for besides its path, which may be secret.
  */
 export async function openWeb(address: string, states: FileStates) {
-  const { path: name, ...place } = fileOf(address);
+  const given = fileOf(address);
+  const name = given.path;
   const check = (size: number | null, version: string | null) =>
     noteState(states, name, { size, version });
-  const file: WebFile = { ...place, path: name, check };
+  const file: WebFile = { ...given, check };
   const stop = new AbortController();
   const stream = new WebStream(file, stop);
   let first: Uint8Array | null = await stream.next();

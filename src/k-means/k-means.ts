@@ -77,7 +77,7 @@ export function roundInto(
 
 /**
  * The points of `rows[first]` to `rows[end - 1]` at length UNIT. Integer points are read in place,
- * so their rows must be consecutive; others are rounded to the begin of `room`.
+ * so their rows must be consecutive; others are rounded into `room`, from its beginning on.
  */
 export function roundedPoints(
   points: Points,
@@ -88,7 +88,10 @@ export function roundedPoints(
   const { dimensions, integers, length } = points;
   const width = integerWidth(dimensions);
   const size = (end - first) * width;
-  if (integers !== undefined) return integers.subarray(rows[first] * width).subarray(0, size);
+  if (integers !== undefined) {
+    const at = rows[first] * width;
+    return integers.subarray(at, at + size);
+  }
   const point = new Float64Array(dimensions);
   for (let i = first; i < end; i++) {
     points.into(rows[i], point, 0);

@@ -457,7 +457,7 @@ function isMasked(
   return false;
 }
 
-/** Entries of a range of buckets, at most, unless one has more; below MIN_RANGE, none is split. */
+/** Most entries of a range, unless one bucket has more; those of less than MIN_RANGE stay whole. */
 const RANGE_ENTRIES = 2 ** 16;
 const MIN_RANGE = 2 ** 10;
 

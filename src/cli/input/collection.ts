@@ -199,8 +199,8 @@ const HELD_CHARACTERS = 2 ** 26;
 function rowTexts(input: InputRows | null) {
   const held = new Map<number, string>();
   let characters = 0;
-  /** The column of texts that can be read again; null for other rows, and for those of stdin. */
   const areThere = input?.choice.kind === 'text' && input.canReadAgain;
+  /** The column of texts that can be read again; null for other rows, and for those of stdin. */
   const column = areThere ? input.choice.columns[0] : null;
   return {
     column,

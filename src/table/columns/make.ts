@@ -263,13 +263,8 @@ function collected(make: (values: readonly unknown[], nulls: Nulls) => Data): Co
     finish() {
       const own = values;
       values = [];
-      return make(
-        own,
-        nullsOf(
-          bitmapOf(own.length, (row) => !isNull(own[row])),
-          own.length,
-        ),
-      );
+      const isThere = bitmapOf(own.length, (row) => !isNull(own[row]));
+      return make(own, nullsOf(isThere, own.length));
     },
   };
 }
