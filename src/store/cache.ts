@@ -30,8 +30,6 @@ import {
 
 /** Rows of a cell: those that the kernel of residual codes reads together. */
 const CELL_ROWS = 16;
-/** Blocks are read together until they reach this many bytes. */
-const READ_BYTES = 2 ** 22;
 /** Bytes of a row in memory besides its code: where it is, and its share of ids. */
 const ROW_BYTES = 32;
 
@@ -69,16 +67,11 @@ export class PartitionCache {
   readonly #cellBytes: number;
 
   /** `noteRows` is called with each block of codes that is read. */
-  constructor(
-    content: Content,
-    reader: Reader,
-    limit: number,
-    noteRows: (block: LoadedBlock) => void,
-  ) {
-    this.#content = content;
+  constructor(reader: Reader, limit: number, noteRows: (block: LoadedBlock) => void) {
+    this.#content = reader.content;
     this.#reader = reader;
     this.#noteRows = noteRows;
-    const { space, parts, segments } = content;
+    const { space, parts, segments } = reader.content;
     const count = space?.count ?? 0;
     this.#blocks = Array.from({ length: count }, () => []);
     const cellCounts = new Uint32Array(count);
@@ -178,13 +171,13 @@ export class PartitionCache {
   async #read(missing: readonly number[], signal: AbortSignal | undefined): Promise<void> {
     // Reads are copied to cells, so only a few bytes are read at a time, unless each read is a
     // round trip.
-    const atOnce = this.#content.place.isFar ? Number.POSITIVE_INFINITY : READ_BYTES;
+    const atOnce = this.#content.place.isFar ? Number.POSITIVE_INFINITY : undefined;
     const bytesOf = (p: number) =>
       this.#blocks[p].reduce((sum, name) => sum + bytesOfBlock(name, false), 0);
-    for (const some of inGroups(missing, atOnce, bytesOf)) {
+    for (const some of inGroups(missing, bytesOf, atOnce)) {
       const names = some.flatMap((p) => this.#blocks[p]);
       const part = this.residuals === null ? 'whole' : 'head';
-      const blocks = await this.#reader.blocks(names, part, signal);
+      const blocks = await this.#reader.blocks(names, { part, signal });
       let next = 0;
       for (const p of some) {
         const own = blocks.slice(next, next + this.#blocks[p].length);
@@ -382,7 +375,8 @@ export class VectorCache {
   /** Cells that there was a vector in. */
   #filled = 0;
 
-  constructor(content: Content, reader: Reader, limit: number) {
+  constructor(reader: Reader, limit: number) {
+    const { content } = reader;
     const { parts, manifest } = content;
     this.#content = content;
     this.#reader = reader;

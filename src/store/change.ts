@@ -4,7 +4,7 @@
  * published as a whole or not at all.
  */
 
-import { ascending, concatenated } from '../base/arrays';
+import { ascending } from '../base/arrays';
 import { type LongCall, LongWork } from '../base/long-work';
 import { additionOf, type RowsToAdd, rowsToAppend } from '../index/add-rows';
 import { duplicate, type Id, IdRules, IdsOnce } from '../index/ids';
@@ -18,7 +18,7 @@ import { COLUMN_ROWS, ColumnsFile, refuseOthers, StoredColumns, writeColumns } f
 import { type Content, countLive, openContent, RowSet, type StoredSegment } from './content';
 import { FolderPlace, withContent } from './folder-place';
 import { GenerationWriter } from './generations';
-import { hashOfId } from './id-hashes';
+import { findRows, refuseEqualIds } from './id-hashes';
 import {
   type FileKind,
   type FolderFile,
@@ -31,8 +31,8 @@ import {
 } from './manifest';
 import { mergeSegments } from './merge-segments';
 import { type Place, withPlace } from './place';
+import { Reader } from './reader';
 import { removedToArrow, spaceToArrow } from './space-file';
-import { StoredRows } from './stored-rows';
 import { checkFile } from './verify';
 import { fileBytesOfRow, layoutOf, memoryOfRow, writeSegment } from './write-segment';
 
@@ -61,7 +61,8 @@ export class FolderChange {
   readonly writer: GenerationWriter;
   readonly call: LongCall;
   readonly memory: number;
-  readonly stored: StoredRows | null;
+  /** Reads what is in the files of the generation before; null where none of its rows stay. */
+  readonly #reader: Reader | null;
   /**
    * The file of a new space; undefined while the space of the previous generation stays, null for
    * none.
@@ -76,8 +77,6 @@ export class FolderChange {
   /** A batch without rows, from which a carried column of nulls alone gets its type. */
   #noColumns: RowBatch | null = null;
   #waitingColumns: RowBatch[] = [];
-  /** Of the new rows the hashes of their ids, segment by segment, and how many there are. */
-  readonly #newHashes: BigUint64Array[] = [];
   /** Rows that were added by this change. */
   added = 0;
   #removedCount = 0;
@@ -94,7 +93,7 @@ export class FolderChange {
     readonly core: IndexCore,
     { memory, call }: { memory: number; call: LongCall },
   ) {
-    this.stored = content && new StoredRows(content, 0);
+    this.#reader = content && new Reader(content);
     this.memory = memory;
     this.call = call;
     this.writer = new GenerationWriter(folder, base);
@@ -158,16 +157,16 @@ export class FolderChange {
     return { ...headerOf(this.core), ...this.ofFolders };
   }
 
-  /** Throws where two rows of the segments have one id. */
-  checkIds(): Promise<void> {
-    return withContent(this.folder, this.provisional(), async (content) => {
-      const hashes = new BigUint64Array(content.manifest.rows);
-      let count = 0;
-      await new StoredRows(content, 0).eachBlock(({ rows: { rows, ids } }) => {
-        for (let i = 0; i < rows.length; i++) hashes[count++] = hashOfId(ids?.at(i) ?? rows[i]);
-      });
-      refuseEqual(hashes);
-    });
+  /** Throws where two rows of the segments, all by default, have one id. */
+  checkIds(some: readonly NextSegment[] = this.segments): Promise<void> {
+    const manifest = { ...this.provisional(), segments: some.map(({ files }) => files) };
+    return withContent(this.folder, manifest, (content) => refuseEqualIds(new Reader(content)));
+  }
+
+  /** Throws where two new rows have one id; those that waited together are known to differ. */
+  async checkNewIds(): Promise<void> {
+    const made = this.segments.slice(this.content?.segments.length ?? 0);
+    if (made.length > 1) await this.checkIds(made);
   }
 
   /** Adds a batch; with `replace` in place of rows that have these ids. */
@@ -179,8 +178,8 @@ export class FolderChange {
     const checked = core.ids.check(batch.ids, count);
     const { ids } = checked;
     new IdsOnce(ids ?? [], (id) => core.rowOf(id) !== undefined).check(0, ids?.length ?? 0);
-    if (ids !== null && this.stored !== null) {
-      const found = await this.stored.find(ids, this.call.signal);
+    if (ids !== null && this.#reader !== null) {
+      const found = await findRows(this.#reader, ids, this.call.signal);
       for (const [i, one] of found.entries()) {
         if (one === undefined || this.removed.has(one.row)) continue;
         if (!replace) throw duplicate(i, ids[i], count);
@@ -190,7 +189,6 @@ export class FolderChange {
     await this.#takeColumns(batch.columns, count);
     core.ids.take(checked);
     if (addition.isForeign) core.isForeign = true;
-    if (ids !== null) this.#newHashes.push(BigUint64Array.from(ids, hashOfId));
     core.append(rowsToAppend(addition, ids), false);
     this.added += count;
     if (this.#waitingBytes > ROWS_SHARE * this.memory) await this.flush();
@@ -212,10 +210,10 @@ export class FolderChange {
     const isFirst = this.added === 0 && this.segments.length === 0;
     if (isFirst && this.columns.length === 0) this.columns = batch.select([]).columns;
     else refuseOthers(batch, this.columns);
-    const { content, stored } = this;
-    if (this.#noColumns === null && content && stored && content.segments.length > 0) {
+    const reader = this.#reader;
+    if (this.#noColumns === null && reader !== null && reader.content.segments.length > 0) {
       const names = this.columns.map(({ name }) => name);
-      this.#noColumns = await new StoredColumns(content, stored).batchOf(names, new Uint32Array());
+      this.#noColumns = await new StoredColumns(reader).batchOf(names, new Uint32Array());
     }
     this.#waitingColumns.push(batch);
   }
@@ -253,14 +251,10 @@ export class FolderChange {
     return RowBatch.join([...(this.#noColumns === null ? [] : [this.#noColumns]), ...waiting]);
   }
 
-  /** Throws where two of the new rows have one id, wherever they are by now: by 64-bit hashes. */
-  checkNewIds(): void {
-    if (this.#newHashes.length > 1) refuseEqual(concatenated(this.#newHashes));
-  }
-
   /** Removes rows by their ids; returns how many were there. */
   async removeIds(ids: readonly Id[]): Promise<number> {
-    const found = (await this.stored?.find([...new Set(ids)], this.call.signal)) ?? [];
+    const { signal } = this.call;
+    const found = this.#reader ? await findRows(this.#reader, [...new Set(ids)], signal) : [];
     let count = 0;
     for (const one of found) {
       if (one === undefined || this.removed.has(one.row)) continue;
@@ -347,12 +341,11 @@ export class FolderChange {
   ): Promise<SegmentFiles> {
     if (this.columns.length === 0) return files;
     const { signal } = this.call;
-    const stored = new StoredRows(content, 0);
-    const columns = new StoredColumns(content, stored);
+    const columns = new StoredColumns(new Reader(content));
     const names = this.columns.map(({ name }) => name);
     const output = new ColumnsFile(await this.writer.create('columns'));
     for (const segment of segments) {
-      const rows = await stored.rowsOf(segment, signal);
+      const rows = await columns.rowsOf(segment, signal);
       const live = ascending(rows.length).filter((at) => !this.removed.has(rows[at]));
       for (let first = 0; first < live.length; first += COLUMN_ROWS) {
         const some = live.subarray(first, first + COLUMN_ROWS);
@@ -413,13 +406,5 @@ export class FolderChange {
     for (const file of writer.added) if (named.has(file.name)) await checkFile(this.folder, file);
     const text = changes.text ?? (content === null ? null : (base?.text ?? null));
     return writer.commit({ ...made, index: { ...header, report }, text, files });
-  }
-}
-
-/** Throws where two rows have the hash of one id; sorts the hashes. */
-function refuseEqual(hashes: BigUint64Array): void {
-  hashes.sort();
-  if (hashes.some((hash, i) => i > 0 && hash === hashes[i - 1])) {
-    throw new Error('two rows have the same id');
   }
 }

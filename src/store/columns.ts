@@ -4,7 +4,7 @@
  * position of a row among them gives its values.
  */
 
-import { lowerBound } from '../base/arrays';
+import { ascending, lowerBound } from '../base/arrays';
 import { wrongValue } from '../base/check';
 import type { ByteRange } from '../table/arrow/messages';
 import { arrowWriter } from '../table/arrow/writer';
@@ -14,21 +14,21 @@ import { COLUMNS_HEADER, carriedRows } from '../table/sealed/index-rows';
 import type { FileWriter, OpenFile } from './blocks';
 import type { Content, StoredSegment } from './content';
 import type { FolderFile } from './manifest';
-import type { StoredRows } from './stored-rows';
+import { blockGroups, type Reader } from './reader';
 
 /** Rows that are read together where all of a segment are. */
 export const COLUMN_ROWS = 2 ** 13;
 
 /** Reads carried columns; remembers the rows of each segment. */
 export class StoredColumns {
+  readonly #reader: Reader;
   readonly #content: Content;
-  readonly #stored: StoredRows;
   /** For each segment its rows, including removed ones. */
   readonly #rows = new Map<StoredSegment, Uint32Array>();
 
-  constructor(content: Content, stored: StoredRows) {
-    this.#content = content;
-    this.#stored = stored;
+  constructor(reader: Reader) {
+    this.#reader = reader;
+    this.#content = reader.content;
   }
 
   /**
@@ -56,7 +56,7 @@ export class StoredColumns {
       // If no rows are wanted, the first segment gives the types.
       if (own.length === 0 && (rows.length > 0 || parts.length > 0)) continue;
       // Rows without gaps are where their numbers say.
-      const there = segment.count < endRow - firstRow ? await this.#rowsOf(segment, signal) : null;
+      const there = segment.count < endRow - firstRow ? await this.rowsOf(segment, signal) : null;
       const places = Uint32Array.from(own, (i) => {
         const place = there === null ? rows[i] - firstRow : lowerBound(there, rows[i]);
         const isThere = there === null || there[place] === rows[i];
@@ -83,7 +83,7 @@ export class StoredColumns {
   async rows(signal?: AbortSignal): Promise<Uint32Array> {
     const all: number[] = [];
     for (const segment of this.#content.segments) {
-      for (const row of await this.#rowsOf(segment, signal)) {
+      for (const row of await this.rowsOf(segment, signal)) {
         if (!this.#content.removed.has(row)) all.push(row);
       }
     }
@@ -98,22 +98,29 @@ export class StoredColumns {
     signal?: AbortSignal,
   ): Promise<RowBatch> {
     const file = segment.files.columns as FolderFile;
-    const { reader } = this.#stored;
     // Reads ranges of this file through the reader that counts all reads.
     const read = (ranges: readonly ByteRange[]) =>
-      reader.ranges(
+      this.#reader.ranges(
         ranges.map((range) => ({ ...range, file })),
         signal,
       );
     const own = { byteCount: file.bytes, read };
-    return carriedRows(own, reader.pathOf(file), [...new Set(names)], places);
+    return carriedRows(own, this.#reader.pathOf(file), [...new Set(names)], places);
   }
 
   /** The rows of a segment, removed ones included, ascending. */
-  async #rowsOf(segment: StoredSegment, signal?: AbortSignal): Promise<Uint32Array> {
+  async rowsOf(segment: StoredSegment, signal?: AbortSignal): Promise<Uint32Array> {
+    const { firstRow, endRow, count } = segment;
     const known = this.#rows.get(segment);
     if (known !== undefined) return known;
-    const rows = await this.#stored.rowsOf(segment, signal);
+    const rows = ascending(count).map((i) => firstRow + i);
+    if (endRow - firstRow > count) {
+      const groups = blockGroups([segment]);
+      for await (const group of this.#reader.each(groups, { part: 'head', signal })) {
+        for (const { block, rows: own } of group) rows.set(own.rows, segment.blocks.starts[block]);
+      }
+      rows.sort();
+    }
     this.#rows.set(segment, rows);
     return rows;
   }

@@ -25,6 +25,7 @@ import type { Vector } from '../vectors/vectors';
 import type { Content } from './content';
 import { withContent } from './folder-place';
 import { neededManifest } from './generations';
+import { findRows } from './id-hashes';
 import { StoredEvaluable } from './optimize-stored';
 import { TOGETHER } from './stored-index';
 
@@ -70,7 +71,7 @@ export async function evaluatedPart(
   const work = new LongWork(call);
   const evaluated = async (content: Content) => {
     const index = new StoredEvaluable(content, memory / 2);
-    const found = await index.stored.find(rows.ids, call.signal);
+    const found = await findRows(index.stored.reader, rows.ids, call.signal);
     const numbers = found.map((one) => one?.row ?? null);
     const asked = askedOf(content.parts, rows, numbers);
     const near = await index.near(asked, k, work);

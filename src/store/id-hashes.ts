@@ -1,14 +1,19 @@
 /**
- * Finds rows of a segment by the hashes of their ids, by reading a single range of a file. Hashes
- * lie in buckets by their highest bits, ascending, one record batch for each bucket; the table of
- * blocks states where. Different ids may have the same hash, so callers compare ids. A small
- * segment has no such file: all of its ids are compared.
+ * Finds rows in files by their ids, by the hashes of these. The hashes of a segment lie in buckets
+ * by their highest bits, ascending, one record batch for each bucket; the table of blocks states
+ * where. Different ids may have the same hash, so ids are compared too. A small segment has no such
+ * file: all of its ids are compared.
  */
 
 import { ascending, lowerBound } from '../base/arrays';
+import { asFormatError, FormatError } from '../base/check';
+import { type Id, idOfKind } from '../index/ids';
 import { checksum } from '../kernels/xxhash';
 import { type ColumnSchema, readBody, TableWriter } from '../table/sealed/sealed-table';
-import { type BlockTable, HASHES, type WrittenBlock } from './blocks';
+import { HASHES, idAt, type WrittenBlock } from './blocks';
+import type { StoredSegment } from './content';
+import type { FolderFile } from './manifest';
+import { type BlockName, blockGroups, bodyOf, placeOf, type Reader } from './reader';
 
 const HASHES_COLUMNS: readonly ColumnSchema[] = [
   { name: 'hash', type: 'uint64' },
@@ -65,22 +70,139 @@ export function hashFile(hashes: BigUint64Array): { bytes: Uint8Array[]; blocks:
   return { bytes, blocks };
 }
 
-/** The positions in a segment of the rows of a bucket, and their hashes, which ascend. */
-interface Bucket {
-  readonly hashes: BigUint64Array;
-  readonly positions: Uint32Array;
+/** Buckets that are read together. */
+const BUCKETS_TOGETHER = 64;
+
+/** Buckets of a segment, all by default: the positions of rows and their hashes, which ascend. */
+export async function* bucketsOf(
+  reader: Reader,
+  { buckets, files }: StoredSegment,
+  wanted = ascending(buckets.count),
+  signal?: AbortSignal,
+) {
+  for (let first = 0; first < wanted.length; first += BUCKETS_TOGETHER) {
+    const some = Array.from(wanted.subarray(first, first + BUCKETS_TOGETHER));
+    const bodies = await reader.checked(
+      some.map((i) => bodyOf(buckets, i, files.hashes, 'bucket')),
+      signal,
+    );
+    for (const [j, bucket] of some.entries()) {
+      const { hash, position } = readBody(HASHES_COLUMNS, bodies[j], buckets.rows[bucket]);
+      yield { bucket, hashes: hash as BigUint64Array, positions: position as Uint32Array };
+    }
+  }
 }
 
-/** Bucket `i` from its body, views of it; the body must begin on 8 bytes. */
-export function readBucket({ rows }: BlockTable, i: number, body: Uint8Array): Bucket {
-  const { hash, position } = readBody(HASHES_COLUMNS, body, rows[i]);
-  return { hashes: hash as BigUint64Array, positions: position as Uint32Array };
+/** A row that was found by its id. */
+export interface FoundRow extends BlockName {
+  readonly place: number;
+  readonly row: number;
 }
 
-/** The positions in the segment of the rows of a bucket that have a hash. */
-export function positionsOf({ hashes, positions }: Bucket, hash: bigint): Uint32Array {
-  const from = lowerBound(hashes, hash);
-  let end = from;
-  while (hashes[end] === hash) end++;
-  return positions.subarray(from, end);
+/** For each id, none of which is given twice, where its row is; undefined where there is none. */
+export async function findRows(
+  reader: Reader,
+  given: readonly Id[],
+  signal?: AbortSignal,
+): Promise<(FoundRow | undefined)[]> {
+  const { segments, manifest, removed } = reader.content;
+  const { ids: kind } = manifest.index;
+  const found: (FoundRow | undefined)[] = given.map(() => undefined);
+  const left = new Map<Id, number>();
+  for (const [i, id] of given.entries()) {
+    const own = idOfKind(id, kind);
+    if (own !== null) left.set(own, i);
+  }
+  for (const segment of segments) {
+    const { firstRow, endRow, files } = segment;
+    const isHere = (id: Id) => kind !== 'row' || (Number(id) >= firstRow && Number(id) < endRow);
+    const ids = [...left.keys()].filter(isHere);
+    if (ids.length === 0) continue;
+    const blocks = files.hashes && (await blocksOf(reader, segment, ids, signal));
+    const isWanted = ({ block }: BlockName) => blocks === undefined || blocks.has(block);
+    const groups = blockGroups([segment], 'rows', isWanted);
+    for await (const group of reader.each(groups, { part: 'head', signal })) {
+      for (const { block, rows: own } of group) {
+        for (const [place, row] of own.rows.entries()) {
+          const id = idAt(own.ids, place, row, kind === 'number');
+          const i = left.get(id);
+          if (i === undefined || removed.has(row)) continue;
+          found[i] = { segment, block, place, row };
+          left.delete(id);
+        }
+      }
+    }
+  }
+  return found;
+}
+
+/** The blocks of a segment that have rows with the hashes of these ids. */
+async function blocksOf(
+  reader: Reader,
+  segment: StoredSegment,
+  ids: readonly Id[],
+  signal: AbortSignal | undefined,
+): Promise<ReadonlySet<number>> {
+  const { buckets, count, files } = segment;
+  const byBucket = new Map<number, bigint[]>();
+  for (const hash of ids.map(hashOfId)) {
+    const bucket = bucketOf(hash, buckets.count);
+    const own = byBucket.get(bucket);
+    if (own === undefined) byBucket.set(bucket, [hash]);
+    else own.push(hash);
+  }
+  const blocks = new Set<number>();
+  const wanted = Uint32Array.from(byBucket.keys()).sort();
+  for await (const { bucket, hashes, positions } of bucketsOf(reader, segment, wanted, signal)) {
+    for (const hash of byBucket.get(bucket) ?? []) {
+      for (let i = lowerBound(hashes, hash); hashes[i] === hash; i++) {
+        if (positions[i] < count) blocks.add(placeOf(segment, positions[i]).block);
+        else {
+          const what = `damaged: bucket ${bucket} names rows that are not there`;
+          throw new FormatError(what, reader.pathOf(files.hashes as FolderFile));
+        }
+      }
+    }
+  }
+  return blocks;
+}
+
+/** Throws where two rows that are there have one id. */
+export async function refuseEqualIds(reader: Reader): Promise<void> {
+  const { segments, manifest, removed } = reader.content;
+  const { ids: kind } = manifest.index;
+  if (kind === 'row' || kind === null) return;
+  const hashes = new BigUint64Array(segments.reduce((sum, { count }) => sum + count, 0));
+  const groups = blockGroups(segments.filter(({ files }) => files.hashes === undefined));
+  let count = 0;
+  for await (const group of reader.each(groups, { part: 'head' })) {
+    for (const { rows: own } of group) {
+      for (let i = 0; i < own.count; i++) hashes[count++] = hashOfId(idAt(own.ids, i, 0, false));
+    }
+  }
+  for (const segment of segments) {
+    for await (const { hashes: own } of bucketsOf(reader, segment)) {
+      asFormatError(reader.pathOf(segment.files.hashes as FolderFile), () =>
+        hashes.set(own, count),
+      );
+      count += own.length;
+    }
+  }
+  hashes.sort();
+  const twice = new Set(hashes.filter((hash, i) => i > 0 && hash === hashes[i - 1]));
+  if (twice.size === 0) return;
+  // Different ids may have one hash, and rows may be removed: the ids themselves decide.
+  const seen = new Set<Id>();
+  for await (const group of reader.each(blockGroups(segments), { part: 'head' })) {
+    for (const { rows: own } of group) {
+      for (let i = 0; i < own.count; i++) {
+        const given = idAt(own.ids, i, own.rows[i], false);
+        // Segments may have the same integers in columns of 32 and of 64 bits.
+        const id = typeof given === 'number' ? BigInt(given) : given;
+        if (removed.has(own.rows[i]) || !twice.has(hashOfId(id))) continue;
+        if (seen.has(id)) throw new Error(`two rows have the id ${String(id)}`);
+        seen.add(id);
+      }
+    }
+  }
 }

@@ -30,6 +30,7 @@ import { openRowless, wholeFile, withNewest } from './content';
 import { FolderFacts, readFolder } from './folder-facts';
 import { FolderPlace, withContent } from './folder-place';
 import { neededManifest, prepareNew } from './generations';
+import { findRows } from './id-hashes';
 import {
   type FileKind,
   type FolderFile,
@@ -41,9 +42,9 @@ import { type MergeOptions, mergeFolders } from './merge-folders';
 import { type OpenStoredOptions, openStored } from './open';
 import { checkWantedInFiles, optimizeStored } from './optimize-stored';
 import { withPlace } from './place';
+import { Reader } from './reader';
 import { loadFolder, saveIndex } from './save-index';
 import type { StoredIndex } from './stored-index';
-import { StoredRows } from './stored-rows';
 import { type FolderHealth, verifyFolder } from './verify';
 
 const TRIES = 5;
@@ -179,8 +180,8 @@ export class IndexFolder extends FolderFacts {
     return this.#change({ memory, call, tries }, async (change) => {
       const firstRow = change.core.rows.nextRow;
       for await (const batch of batches) await change.add(batch, replace);
-      change.checkNewIds();
       await change.flush();
+      await change.checkNewIds();
       await change.merge('usual');
       this.manifest = await change.publish();
       return firstRow;
@@ -258,7 +259,7 @@ export class IndexFolder extends FolderFacts {
     const wanted = names ?? this.columnInfo.map(({ name }) => name);
     if (wanted.length === 0 && this.columnInfo.length === 0) return null;
     return withContent(this.path, this.manifest, async (content) => {
-      const stored = new StoredColumns(content, new StoredRows(content, 0));
+      const stored = new StoredColumns(new Reader(content));
       return stored.batchOf(wanted, await stored.rows());
     });
   }
@@ -275,7 +276,7 @@ export class IndexFolder extends FolderFacts {
   /** Which of these ids the rows have. @internal */
   idsAmong(ids: readonly Id[]): Promise<Id[]> {
     return withContent(this.path, this.manifest, async (content) => {
-      const found = await new StoredRows(content, 0).find(ids);
+      const found = await findRows(new Reader(content), ids);
       return ids.filter((_, i) => found[i] !== undefined);
     });
   }
@@ -357,7 +358,6 @@ export async function buildFolder(
   return FolderChange.fresh(folder, base, core, { memory, call }, async (change) => {
     if (model?.space) await change.writeSpace(model.space);
     for await (const batch of batches) await change.add(batch, false);
-    change.checkNewIds();
     let report = null;
     const isInMemory = change.segments.length === 0;
     if (optimize !== undefined && change.added > 0 && isInMemory) {
@@ -365,6 +365,7 @@ export async function buildFolder(
       await change.writeSpace(core.rows.space);
     }
     await change.flush();
+    await change.checkNewIds();
     if (optimize !== undefined && change.added > 0 && report === null) {
       const wanted = checkWantedInFiles(core, optimize);
       report = await optimizeStored(change, wanted);

@@ -61,9 +61,6 @@ export function loadIndex(place: Place, manifest: Manifest, call: LongCall): Pro
   });
 }
 
-/** Bytes of blocks that are read together. */
-const READ_BYTES = 2 ** 23;
-
 /** Loads a segment; `vectors` is an empty place for its vectors, null where there are none. */
 export async function loadSegment(
   content: Content,
@@ -72,7 +69,6 @@ export async function loadSegment(
   signal?: AbortSignal,
 ): Promise<Segment> {
   const { space, parts, manifest, removed } = content;
-  const reader = new Reader(content);
   const { blocks: table } = segment;
   const partitions = space?.count ?? 1;
   const { starts, counts, firsts, next } = listsOf(table, partitions);
@@ -91,24 +87,21 @@ export async function loadSegment(
     ? { entries: new Uint32Array(coded), seconds: new Uint32Array(coded) }
     : null;
   const isNumber = manifest.index.ids === 'number';
-  for (const group of blockGroups([segment], READ_BYTES, 'all')) {
-    signal?.throwIfAborted();
-    const blocks = await reader.blocks(group, 'whole', signal);
-    const held = await reader.vectors(group, signal);
-    for (const [i, loaded] of blocks.entries()) {
+  const how = { part: 'whole', hasVectors: true, signal } as const;
+  for await (const blocks of new Reader(content).each(blockGroups([segment], 'all'), how)) {
+    for (const loaded of blocks) {
       const { rows: own, block } = loaded;
       const at = table.starts[block];
       const { ids } = own;
       const positions = positionsIn(loaded);
       if (!own.isCopy) {
         rows.fill(at, own.rows, own.codes, ids && ((place) => idAt(ids, place, 0, isNumber)));
-        vectors?.restore(held[i], positions);
+        vectors?.restore(loaded.vectors, positions);
       }
       if (entries !== null && own.partition !== NO_PARTITION) {
         takeEntries(own, { at, positions }, { entries, copies, next });
       }
     }
-    reader.giveBack(blocks);
   }
   rows.endFilling();
   const made = new Segment(rows, {

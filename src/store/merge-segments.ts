@@ -14,18 +14,14 @@ import {
   idColumn,
   maxBlockRows,
   type NewBlock,
-  NO_VECTORS,
   ROWS,
   widerType,
 } from './blocks';
 import { type Content, countLive, type RowSet, type StoredSegment } from './content';
 import type { GenerationWriter } from './generations';
 import type { IndexHeader, SegmentFiles } from './manifest';
-import { type BlockName, bytesOfBlock, inGroups, Reader } from './reader';
+import { type BlockName, bytesOfBlock, inGroups, type LoadedBlock, Reader } from './reader';
 import { layoutOf, SegmentWriter } from './write-segment';
-
-/** Bytes of blocks that are read together. */
-const READ_BYTES = 2 ** 23;
 
 /** What is merged, and how far it has come. */
 interface Merging {
@@ -37,15 +33,9 @@ interface Merging {
   passed?(rows: number): void;
 }
 
-/** Rows of a block, and which of them are taken. */
-interface Piece {
-  readonly rows: BlockRows;
-  readonly vectors: VectorColumns;
-}
-
-/** Rows `from` to `to - 1` of a piece. */
+/** Rows `from` to `to - 1` of a block. */
 interface Run {
-  readonly piece: Piece;
+  readonly piece: LoadedBlock;
   readonly from: number;
   readonly to: number;
 }
@@ -73,14 +63,13 @@ export async function mergeSegments(
   const isNumber = header.ids === 'number';
   const positions = await newPositions(reader, merging, range);
   let written = 0;
-  for (const group of partitionGroups(segments)) {
-    signal?.throwIfAborted();
-    const names = group.flatMap(({ blocks }) => blocks);
-    const read = await reader.blocks(names, 'whole', signal);
-    const vectors = await reader.vectors(names, signal);
-    const pieces = read.map(({ rows }, i) => ({ rows, vectors: vectors[i] }));
-    for (const { partition, blocks } of group) {
-      const all = pieces.splice(0, blocks.length);
+  const groups = partitionGroups(segments);
+  const names = groups.map((group) => group.flatMap(({ blocks }) => blocks));
+  for await (const pieces of reader.each(names, { part: 'whole', hasVectors: true, signal })) {
+    let first = 0;
+    for (const { partition, blocks } of groups.shift() ?? []) {
+      const all = pieces.slice(first, first + blocks.length);
+      first += blocks.length;
       for (const isCopy of [true, false]) {
         const own = all.filter(({ rows }) => rows.isCopy === isCopy);
         for (const runs of cut(runsOf(own, content.removed), mostRows)) {
@@ -92,7 +81,6 @@ export async function mergeSegments(
       }
     }
     passed?.(written);
-    reader.giveBack(read);
   }
   return output.end();
 }
@@ -106,28 +94,27 @@ async function newPositions(
   if (!content.manifest.index.copies) return new Uint32Array();
   const positions = new Uint32Array(endRow - firstRow);
   let next = 0;
-  for (const group of partitionGroups(segments)) {
-    const names = group.flatMap(({ blocks }) => blocks.filter(isOfRows));
-    const read = await reader.blocks(names, 'head', signal);
-    const pieces = read.map(({ rows }) => ({ rows, vectors: NO_VECTORS }));
-    for (const { blocks } of group) {
-      const own = pieces.splice(0, blocks.filter(isOfRows).length);
+  const groups = partitionGroups(segments, true);
+  const names = groups.map((group) => group.flatMap(({ blocks }) => blocks));
+  for await (const pieces of reader.each(names, { part: 'head', signal })) {
+    let first = 0;
+    for (const { blocks } of groups.shift() ?? []) {
+      const own = pieces.slice(first, first + blocks.length);
+      first += blocks.length;
       for (const { piece, from, to } of runsOf(own, content.removed)) {
         for (let i = from; i < to; i++) positions[piece.rows.rows[i] - firstRow] = next++;
       }
     }
-    reader.giveBack(read);
   }
   return positions;
 }
 
-const isOfRows = ({ segment, block }: BlockName) => segment.blocks.of[block] === ROWS;
-
 /** The blocks of each partition, of all segments, in groups that are read together. */
-function partitionGroups(segments: readonly StoredSegment[]) {
+function partitionGroups(segments: readonly StoredSegment[], isOfRows = false) {
   const byPartition = new Map<number, BlockName[]>();
   for (const segment of segments) {
     segment.blocks.partitions.forEach((p, block) => {
+      if (isOfRows && segment.blocks.of[block] !== ROWS) return;
       const own = byPartition.get(p) ?? [];
       byPartition.set(p, own);
       own.push({ segment, block });
@@ -135,13 +122,13 @@ function partitionGroups(segments: readonly StoredSegment[]) {
   }
   const inOrder = [...byPartition].sort(([a], [b]) => a - b);
   const all = inOrder.map(([partition, blocks]) => ({ partition, blocks }));
-  return inGroups(all, READ_BYTES, ({ blocks }) =>
+  return inGroups(all, ({ blocks }) =>
     blocks.reduce((sum, name) => sum + bytesOfBlock(name, true), 0),
   );
 }
 
 /** Runs of rows that are left, by ascending row. */
-function runsOf(pieces: readonly Piece[], removed: RowSet): Run[] {
+function runsOf(pieces: readonly LoadedBlock[], removed: RowSet): Run[] {
   const runs: Run[] = [];
   for (const piece of pieces) {
     const { rows, count } = piece.rows;
@@ -191,7 +178,7 @@ function gathered(
   isNumber: boolean,
 ): NewBlock {
   const count = runs.reduce((sum, { from, to }) => sum + to - from, 0);
-  const all = <T extends Values>(of: (piece: Piece) => T | null): T | null => {
+  const all = <T extends Values>(of: (piece: LoadedBlock) => T | null): T | null => {
     const first = of(runs[0].piece);
     if (first === null) return null;
     const width = first.length / runs[0].piece.rows.count;

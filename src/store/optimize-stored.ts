@@ -14,7 +14,7 @@ import type { Query } from '../index/query';
 import { Evaluable, type EvaluationSearch, type Partitions, type RowPlace } from '../index/recall';
 import { type Best, CosineSearch } from '../index/search';
 import type { Space } from '../index/space';
-import { type Chunk, type Chunks, chunksOf, type EvaluationQuery } from '../index/truth';
+import { type Chunk, chunksOf, type EvaluationQuery } from '../index/truth';
 import type { DenseVectors } from '../index/vectors/dense-vectors';
 import { NO_ROW } from '../kernels/hits';
 import { NO_PARTITION, ROWS, someOf } from './blocks';
@@ -25,7 +25,7 @@ import { loadSegment } from './load-index';
 import type { SegmentFiles } from './manifest';
 import { mergeSegments } from './merge-segments';
 import { withPlace } from './place';
-import { type BlockName, blockGroups } from './reader';
+import { blockGroups, type LoadedBlock } from './reader';
 import { SearchQueue, together } from './stored-index';
 import { StoredRows } from './stored-rows';
 import { layoutOf, memoryOfRow, writeSegment } from './write-segment';
@@ -131,7 +131,7 @@ async function asOneSegment(
 }
 
 /** Bytes of blocks that are read together. */
-const READ_BYTES = 2 ** 24;
+const CHUNK_BYTES = 2 ** 24;
 
 /** Writes all rows in the partitions of a space, and opens what was written. */
 type Placing = (space: Space | null, work: LongWork) => Promise<StoredEvaluable>;
@@ -187,7 +187,7 @@ export class StoredEvaluable extends Evaluable<StoredEvaluable> {
     const count = (segments.at(-1)?.endRow ?? 0) - first;
     const own = new Uint16Array(count);
     const seconds = this.space?.parts.hasCopies ? new Uint16Array(count) : own;
-    await this.stored.eachBlock(({ rows: { partition, rows, links } }) => {
+    await this.stored.eachBlock(segments, ({ rows: { partition, rows, links } }) => {
       for (let i = 0; i < rows.length; i++) {
         own[rows[i] - first] = partition;
         if (links !== null) seconds[rows[i] - first] = links[i];
@@ -197,23 +197,16 @@ export class StoredEvaluable extends Evaluable<StoredEvaluable> {
   }
 
   /** All rows, some MiB at a time. */
-  protected chunks(work: LongWork): Chunks {
-    const groups = blockGroups(this.#content.segments, READ_BYTES, 'rows and vectors');
-    let next = 0;
-    const iterator: AsyncIterator<Chunk[]> = {
-      next: async () => {
-        if (next === groups.length) return { done: true, value: undefined };
-        return { done: false, value: await this.#read(groups[next++], work.call.signal) };
-      },
-    };
-    return { [Symbol.asyncIterator]: () => iterator };
+  protected async *chunks(work: LongWork): AsyncGenerator<Chunk[]> {
+    const { segments } = this.#content;
+    const groups = blockGroups(segments, 'rows and vectors', undefined, CHUNK_BYTES);
+    const part = this.isByCode ? 'whole' : 'head';
+    const how = { part, hasVectors: true, signal: work.call.signal } as const;
+    for await (const blocks of this.stored.reader.each(groups, how)) yield this.#chunksOf(blocks);
   }
 
-  async #read(group: readonly BlockName[], signal: AbortSignal | undefined): Promise<Chunk[]> {
+  #chunksOf(blocks: readonly LoadedBlock[]): Chunk[] {
     const { removed, parts } = this.#content;
-    const { reader } = this.stored;
-    const blocks = await reader.blocks(group, this.isByCode ? 'whole' : 'head', signal);
-    const columns = await reader.vectors(group, signal);
     const vectors = noVectorsOf(this.#content) as DenseVectors;
     vectors.zeros.add((parts.dense as DenseVectors).zeros);
     const count = blocks.reduce((sum, { rows }) => sum + rows.count, 0);
@@ -222,10 +215,10 @@ export class StoredEvaluable extends Evaluable<StoredEvaluable> {
     const codes = new Uint8Array(count * bytesPerCode);
     const rows = new Uint32Array(count).fill(NO_ROW);
     let at = 0;
-    for (const [i, { rows: own }] of blocks.entries()) {
+    for (const { rows: own, vectors: held } of blocks) {
       const first = at;
       vectors.restore(
-        columns[i],
+        held,
         own.rows.map((_, place) => first + place),
       );
       codes.set(own.codes, first * bytesPerCode);
@@ -234,7 +227,6 @@ export class StoredEvaluable extends Evaluable<StoredEvaluable> {
         if (isThere) rows[at] = own.rows[place];
       }
     }
-    reader.giveBack(blocks);
     return chunksOf({ codes, rows, bytesPerCode }, vectors, count);
   }
 

@@ -27,9 +27,11 @@ export interface BlockName {
   readonly block: number;
 }
 
-/** A block that was read; its rows are views of the bytes. */
+/** A block that was read; its columns are views of the bytes. */
 export interface LoadedBlock extends BlockName {
   readonly rows: BlockRows;
+  /** None of copies, and where vectors were not read. */
+  readonly vectors: VectorColumns;
 }
 
 /** A range of a file, the checksum of its bytes, and what the error calls it where it fails. */
@@ -40,80 +42,84 @@ interface CheckedRange extends ByteRange {
   readonly number: number;
 }
 
-/** Which parts of blocks are read: all columns before the codes, or all of them. */
-type Part = 'head' | 'whole';
+/** What is read of blocks. */
+interface Reading {
+  /** All columns before the codes, or all of them. */
+  readonly part: 'head' | 'whole';
+  /** Whether their vectors are read too. */
+  readonly hasVectors?: boolean | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
 
 export class Reader {
-  readonly #content: Content;
   /** The number of ranges read so far, and their bytes. */
   readonly counts = { reads: 0, bytes: 0 };
 
-  constructor(content: Content) {
-    this.#content = content;
-  }
+  constructor(readonly content: Content) {}
 
   /** The name of a file in errors. */
   pathOf({ name }: { readonly name: string }): string {
-    return `${this.#content.place.name}/${name}`;
+    return `${this.content.place.name}/${name}`;
+  }
+
+  /**
+   * Reads groups of blocks one after another, the next one ahead. The bytes of a group are used
+   * again once the next is asked for.
+   */
+  async *each(groups: readonly (readonly BlockName[])[], how: Reading) {
+    let next = groups.length > 0 ? this.blocks(groups[0], how) : null;
+    for (let i = 1; next !== null; i++) {
+      const blocks: LoadedBlock[] = await next;
+      next = i < groups.length ? this.blocks(groups[i], how) : null;
+      next?.catch(() => undefined); // reported when it is waited for
+      yield blocks;
+      this.giveBack(blocks);
+    }
   }
 
   /** Reads blocks, in the order given. */
   async blocks(
     names: readonly BlockName[],
-    part: Part,
-    signal?: AbortSignal,
+    { part, hasVectors = false, signal }: Reading,
   ): Promise<LoadedBlock[]> {
     const isHead = part === 'head';
-    const bodies = await this.checked(
-      names.map(({ segment: { files, blocks }, block }) => {
-        const whole = bodyOf(blocks, block, files.rows, 'block');
-        if (!isHead) return whole;
-        return {
-          ...whole,
-          length: headBytes(blocks, block),
-          checksum: blocks.headChecksums[block],
-        };
-      }),
-      signal,
-    );
-    return names.map(({ segment, block }, i) => {
-      const rows = asFormatError(this.pathOf(segment.files.rows as FolderFile), () => {
-        const read = readBlock(segment.blocks, block, bodies[i], segment, isHead);
-        const wrong = read.isCopy && read.links?.find((link) => link >= segment.count);
-        if (typeof wrong !== 'number') return read;
-        throw new Error(`damaged: a copy of row ${wrong} of ${segment.count}`);
-      });
-      return { segment, block, rows };
+    const bodies = names.map(({ segment: { files, blocks }, block }) => {
+      const whole = bodyOf(blocks, block, files.rows, 'block');
+      if (!isHead) return whole;
+      const length = headBytes(blocks, block);
+      return { ...whole, length, checksum: blocks.headChecksums[block] };
+    });
+    const held = hasVectors ? names.filter(isHeld) : [];
+    const vectorBodies = held.map(({ segment: { files, blocks }, block }) => ({
+      ...bodyOf(blocks, block, files.vectors, 'block'),
+      at: blocks.vectorsAt[block],
+      length: blocks.vectorsBytes[block],
+      checksum: blocks.vectorsChecksums[block],
+    }));
+    const read = await this.checked([...bodies, ...vectorBodies], signal);
+    let next = names.length;
+    return names.map((name, i) => {
+      const { segment, block } = name;
+      const rows = asFormatError(this.pathOf(segment.files.rows as FolderFile), () =>
+        checkedLinks(readBlock(segment.blocks, block, read[i], segment, isHead), segment),
+      );
+      if (!hasVectors || !isHeld(name)) return { segment, block, rows, vectors: NO_VECTORS };
+      const vectors = asFormatError(this.pathOf(segment.files.vectors as FolderFile), () =>
+        readVectors(segment.blocks, block, read[next++]),
+      );
+      return { segment, block, rows, vectors };
     });
   }
 
   /** Lets the bytes of all blocks of one call be used again. */
   giveBack(blocks: readonly LoadedBlock[]): void {
-    this.#content.place.giveBack?.(blocks.map(({ rows }) => rows.rows));
-  }
-
-  /** Reads all vectors of blocks, in the order given; of copies, and without vectors, none. */
-  async vectors(names: readonly BlockName[], signal?: AbortSignal): Promise<VectorColumns[]> {
-    const isHeld = ({ segment: { files, blocks }, block }: BlockName) =>
-      files.vectors !== undefined && blocks.of[block] === ROWS;
-    const held = names.filter(isHeld);
-    const bodies = await this.checked(
-      held.map(({ segment: { files, blocks }, block }) => ({
-        ...bodyOf(blocks, block, files.vectors, 'block'),
-        at: blocks.vectorsAt[block],
-        length: blocks.vectorsBytes[block],
-        checksum: blocks.vectorsChecksums[block],
-      })),
-      signal,
-    );
-    let next = 0;
-    return names.map((name) => {
-      if (!isHeld(name)) return NO_VECTORS;
-      const { segment, block } = name;
-      return asFormatError(this.pathOf(segment.files.vectors as FolderFile), () =>
-        readVectors(segment.blocks, block, bodies[next++]),
-      );
-    });
+    const views: ArrayBufferView[] = [];
+    for (const { rows, vectors: own } of blocks) {
+      views.push(rows.rows);
+      const held = own.vectors ?? own.sparse?.weights;
+      if (held !== undefined) views.push(held);
+    }
+    this.content.place.giveBack?.(views);
   }
 
   /** Reads ranges, in the order given; a FormatError where one fails its checksum. */
@@ -135,7 +141,7 @@ export class Reader {
     wanted: readonly (ByteRange & { readonly file: FolderFile })[],
     signal?: AbortSignal,
   ): Promise<Uint8Array[]> {
-    const { place, manifest } = this.#content;
+    const { place, manifest } = this.content;
     const results = new Array<Uint8Array>(wanted.length);
     const byFile = new Map<FolderFile, number[]>();
     for (const [i, { file }] of wanted.entries()) {
@@ -155,6 +161,18 @@ export class Reader {
     await Promise.all(reads);
     return results;
   }
+}
+
+/** Whether a block has vectors. */
+function isHeld({ segment: { files, blocks }, block }: BlockName): boolean {
+  return files.vectors !== undefined && blocks.of[block] === ROWS;
+}
+
+/** Throws where a copy is of a row that the segment does not have. */
+function checkedLinks(rows: BlockRows, { count }: StoredSegment): BlockRows {
+  const wrong = rows.isCopy && rows.links?.find((link) => link >= count);
+  if (typeof wrong !== 'number') return rows;
+  throw new Error(`damaged: a copy of row ${wrong} of ${count}`);
 }
 
 /** Where the body of a block, or of a bucket of hashes, is in a file. */
@@ -184,15 +202,18 @@ export function placeOf(segment: StoredSegment, position: number): BlockName & {
   return { segment, block, place: position - starts[block] };
 }
 
+/** Bytes of blocks that are read together. */
+const GROUP_BYTES = 2 ** 22;
+
 /**
  * The blocks of segments, in the order of the files, in groups of about so many bytes: of rows,
  * with those of their vectors where these are read too, or also of copies.
  */
 export function blockGroups(
   segments: readonly StoredSegment[],
-  groupBytes: number,
   of: 'rows' | 'rows and vectors' | 'all' = 'rows',
   isWanted: (name: BlockName) => boolean = () => true,
+  groupBytes = GROUP_BYTES,
 ): (readonly BlockName[])[] {
   const names = segments.flatMap((segment) =>
     Array.from({ length: segment.blocks.count }, (_, block) => ({ segment, block })),
@@ -200,7 +221,7 @@ export function blockGroups(
   const wanted = names.filter((name) => {
     return (of === 'all' || name.segment.blocks.of[name.block] === ROWS) && isWanted(name);
   });
-  return inGroups(wanted, groupBytes, (name) => bytesOfBlock(name, of !== 'rows'));
+  return inGroups(wanted, (name) => bytesOfBlock(name, of !== 'rows'), groupBytes);
 }
 
 /** The bytes of a block, with those of its vectors or without. */
@@ -212,8 +233,8 @@ export function bytesOfBlock({ segment, block }: BlockName, hasVectors: boolean)
 /** Items in their order, in groups of about so many bytes. */
 export function inGroups<T>(
   items: Iterable<T>,
-  groupBytes: number,
   bytesOf: (item: T) => number,
+  groupBytes = GROUP_BYTES,
 ): T[][] {
   const groups: T[][] = [];
   let bytes = groupBytes;

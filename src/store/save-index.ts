@@ -22,7 +22,7 @@ import { FolderPlace, withContent } from './folder-place';
 import { holdsIndex, newestManifest, prepareFolder } from './generations';
 import { loadIndex, savedSegments, savedSpaces } from './load-index';
 import type { Manifest, TextSettings } from './manifest';
-import { StoredRows } from './stored-rows';
+import { Reader } from './reader';
 
 export interface SaveIndexOptions extends LongCall {
   /** Columns to carry, with a row for each row of the index. */
@@ -203,7 +203,7 @@ async function carriedBy(
     columns,
     of: (rows) =>
       withContent(folder, origin, (content) =>
-        new StoredColumns(content, new StoredRows(content, 0)).batchOf(names, rows),
+        new StoredColumns(new Reader(content)).batchOf(names, rows),
       ),
   };
 }

@@ -34,6 +34,7 @@ import type { RowBatch } from '../table/row-batch';
 import type { Vector } from '../vectors/vectors';
 import { StoredColumns } from './columns';
 import type { Content } from './content';
+import { findRows } from './id-hashes';
 import { StoredRows } from './stored-rows';
 
 /** What a stored index has read so far. */
@@ -90,7 +91,7 @@ export class StoredIndex<I extends Id = Id> {
     this.#memory = memory;
     this.#rows = new StoredRows(content, room);
     this.#queue = new SearchQueue(this.#rows);
-    this.#columns = new StoredColumns(content, this.#rows);
+    this.#columns = new StoredColumns(this.#rows.reader);
     this.#answered = answeredBy(content, this.#rows);
   }
 
@@ -151,7 +152,7 @@ export class StoredIndex<I extends Id = Id> {
   /** What is stored of a row; undefined when there is none of this id. */
   async get(id: I, options?: Stopped): Promise<IndexRow<I> | undefined> {
     const { signal } = checkOptions(options, STOPPED);
-    const [found] = await this.#rows.find([id], signal);
+    const [found] = await findRows(this.#rows.reader, [id], signal);
     return found && ((await this.#rows.read(found, signal)) as IndexRow<I>);
   }
 

@@ -1,13 +1,12 @@
 /**
  * The rows of a stored index as a search reads them: what a search wants is loaded into memory, and
- * then at hand until the next `load`. Also finds rows by id.
+ * then at hand until the next `load`.
  */
 
 import { ascending, type Range } from '../base/arrays';
-import { FormatError } from '../base/check';
 import { bytesPerCode } from '../codes/codes';
 import type { IndexRow } from '../index/answer';
-import { type Id, idOfKind } from '../index/ids';
+import type { Id } from '../index/ids';
 import type { Query } from '../index/query';
 import type { Block, Ranges, Searched, SearchedPart, Want } from '../index/searched';
 import type { Probes } from '../index/space';
@@ -17,20 +16,16 @@ import type { EntryList } from '../kernels/residuals';
 import { idAt, NO_PARTITION } from './blocks';
 import { PartitionCache, VectorCache, type VectorPlace } from './cache';
 import { type Content, noVectorsOf, type StoredSegment } from './content';
-import { bucketOf, hashOfId, positionsOf, readBucket } from './id-hashes';
-import type { FolderFile } from './manifest';
+import type { FoundRow } from './id-hashes';
 import {
   type BlockName,
   blockGroups,
-  bodyOf,
   type LoadedBlock,
   placeOf,
   positionsIn,
   Reader,
 } from './reader';
 
-/** Bytes of blocks that a scan reads together. */
-const SCAN_BYTES = 2 ** 22;
 /** Vectors of a folder that are read together; of a host all that may be needed. */
 const VECTORS_AHEAD = 64;
 /**
@@ -39,8 +34,6 @@ const VECTORS_AHEAD = 64;
 const PARTITION_SHARE = 0.75;
 const VECTOR_SHARE = 0.05;
 const MIN_VECTORS = 4096;
-/** Buckets of hashes that are read together. */
-const BUCKETS_TOGETHER = 64;
 
 /** Where the rows of a segment are, as far as blocks of them were read. */
 interface Known {
@@ -87,7 +80,7 @@ export class StoredRows implements Searched, SearchedPart {
     this.bits = parts.bits;
     this.space = space;
     this.reader = new Reader(content);
-    const groups = blockGroups(segments, SCAN_BYTES).map((group) =>
+    const groups = blockGroups(segments).map((group) =>
       group.filter(({ segment, block }) => segment.blocks.partitions[block] !== NO_PARTITION),
     );
     this.#groups = groups.filter((group) => group.length > 0);
@@ -97,13 +90,9 @@ export class StoredRows implements Searched, SearchedPart {
       checks: new Uint32Array(parts.vectors === null ? 0 : count),
       entries: [],
     }));
-    this.partitions = new PartitionCache(
-      content,
-      this.reader,
-      partitionRoom(content, room),
-      (block) => this.#note(block),
-    );
-    this.vectors = new VectorCache(content, this.reader, Math.max(0, room - this.partitions.bytes));
+    const most = partitionRoom(content, room);
+    this.partitions = new PartitionCache(this.reader, most, (block) => this.#note(block));
+    this.vectors = new VectorCache(this.reader, Math.max(0, room - this.partitions.bytes));
     const least = place.isFar ? Number.POSITIVE_INFINITY : VECTORS_AHEAD;
     this.vectorsAhead = { least, most: this.vectors.room };
     const { residuals } = this.partitions;
@@ -218,11 +207,13 @@ export class StoredRows implements Searched, SearchedPart {
   }
 
   async #loadGroup(group: number, signal: AbortSignal | undefined): Promise<void> {
-    const read = (i: number) => this.reader.blocks(this.#groups[i], 'whole', signal);
-    const blocks = await (this.#ahead?.group === group ? this.#ahead.blocks : read(group));
+    const read = (i: number, signal?: AbortSignal) =>
+      this.reader.blocks(this.#groups[i], { part: 'whole', signal });
+    const blocks = await (this.#ahead?.group === group ? this.#ahead.blocks : read(group, signal));
     this.#ahead = null;
     this.#setScratch(blocks);
     if (group + 1 === this.#groups.length) return;
+    // Another search may want it, so the signal of this one does not stop it.
     const next = { group: group + 1, blocks: read(group + 1) };
     next.blocks.catch(() => undefined); // reported when it is waited for
     this.#ahead = next;
@@ -234,7 +225,7 @@ export class StoredRows implements Searched, SearchedPart {
     const names = this.#groups.flat().filter(({ segment, block }) => {
       return partitions.has(segment.blocks.partitions[block]);
     });
-    this.#setScratch(await this.reader.blocks(names, 'whole', signal));
+    this.#setScratch(await this.reader.blocks(names, { part: 'whole', signal }));
     this.#scratchPartitions = partitions;
   }
 
@@ -290,7 +281,7 @@ export class StoredRows implements Searched, SearchedPart {
       const segment = this.#segmentOf(row);
       return placeOf(segment, this.#positionOf(segment, row));
     });
-    const blocks = await this.reader.blocks(places, 'head', signal);
+    const blocks = await this.reader.blocks(places, { part: 'head', signal });
     for (const [i, { rows: block }] of blocks.entries()) {
       this.#ids.set(missing[i], block.ids?.at(places[i].place) ?? missing[i]);
     }
@@ -312,7 +303,7 @@ export class StoredRows implements Searched, SearchedPart {
         position >= 0 && (!needsEntries || entries[placeOf(segment, position).block] !== undefined);
       if (!isKnown) unknown.add(segment);
     }
-    await this.eachBlock(() => undefined, { segments: [...unknown], signal });
+    await this.eachBlock([...unknown], undefined, signal);
   }
 
   /** Notes where the rows of a block are. */
@@ -353,106 +344,19 @@ export class StoredRows implements Searched, SearchedPart {
     return this.#known[number].positions[row - firstRow] - 1;
   }
 
-  // Rows by id.
-
-  /** For each id, none of which is given twice, where its row is; undefined where there is none. */
-  async find(given: readonly Id[], signal?: AbortSignal): Promise<(FoundRow | undefined)[]> {
-    const { ids: kind } = this.#content.manifest.index;
-    const found: (FoundRow | undefined)[] = given.map(() => undefined);
-    const left = new Map<Id, number>();
-    for (const [i, id] of given.entries()) {
-      const own = idOfKind(id, kind);
-      if (own !== null) left.set(own, i);
-    }
-    for (const segment of this.#content.segments) {
-      const { firstRow, endRow, files } = segment;
-      const isHere = (id: Id) => kind !== 'row' || (Number(id) >= firstRow && Number(id) < endRow);
-      const ids = [...left.keys()].filter(isHere);
-      if (ids.length === 0) continue;
-      const blocks = files.hashes && (await this.#blocksOf(segment, ids, signal));
-      const isWanted = ({ block }: BlockName) => blocks === undefined || blocks.has(block);
-      for (const group of blockGroups([segment], SCAN_BYTES, 'rows', isWanted)) {
-        for (const block of await this.reader.blocks(group, 'head', signal)) {
-          this.#note(block);
-          const { rows, ids: own, count } = block.rows;
-          for (let place = 0; place < count; place++) {
-            const id = idAt(own, place, rows[place], kind === 'number');
-            const i = left.get(id);
-            if (i === undefined || this.#content.removed.has(rows[place])) continue;
-            found[i] = { ...block, place, row: rows[place] };
-            left.delete(id);
-          }
-        }
-      }
-    }
-    return found;
-  }
-
-  /** All hashes of a segment with the positions of their rows, in the order of the file. */
-  async hashesOf({ buckets, files }: StoredSegment): Promise<{ hash: bigint; position: number }[]> {
-    const all: { hash: bigint; position: number }[] = [];
-    for (let i = 0; i < buckets.count; i++) {
-      const [body] = await this.reader.checked([bodyOf(buckets, i, files.hashes, 'bucket')]);
-      const { hashes, positions } = readBucket(buckets, i, body);
-      for (const [at, hash] of hashes.entries()) all.push({ hash, position: positions[at] });
-    }
-    return all;
-  }
-
-  /** The blocks of a segment that have rows with the hashes of these ids. */
-  async #blocksOf(
-    segment: StoredSegment,
-    ids: readonly Id[],
-    signal: AbortSignal | undefined,
-  ): Promise<ReadonlySet<number>> {
-    const file = segment.files.hashes as FolderFile;
-    const { buckets } = segment;
-    const byBucket = new Map<number, bigint[]>();
-    for (const hash of ids.map(hashOfId)) {
-      const bucket = bucketOf(hash, buckets.count);
-      const own = byBucket.get(bucket);
-      if (own === undefined) byBucket.set(bucket, [hash]);
-      else own.push(hash);
-    }
-    const blocks = new Set<number>();
-    const order = [...byBucket.keys()].sort((a, b) => a - b);
-    for (let first = 0; first < order.length; first += BUCKETS_TOGETHER) {
-      const some = order.slice(first, first + BUCKETS_TOGETHER);
-      const bodies = await this.reader.checked(
-        some.map((i) => bodyOf(buckets, i, file, 'bucket')),
-        signal,
-      );
-      for (const [j, bucket] of some.entries()) {
-        const read = readBucket(buckets, bucket, bodies[j]);
-        for (const hash of byBucket.get(bucket) ?? []) {
-          for (const position of positionsOf(read, hash)) {
-            if (position < segment.count) blocks.add(placeOf(segment, position).block);
-            else {
-              const what = `damaged: bucket ${bucket} names rows that are not there`;
-              throw new FormatError(what, this.reader.pathOf(file));
-            }
-          }
-        }
-      }
-    }
-    return blocks;
-  }
-
   /** What is stored of a row that was found. */
   async read(found: FoundRow, signal?: AbortSignal): Promise<IndexRow> {
-    const { segment, block, place, row, rows: head } = found;
-    const isNumber = this.#content.manifest.index.ids === 'number';
-    const id = idAt(head.ids, place, row, isNumber);
-    const [whole] = await this.reader.blocks([found], 'whole', signal);
-    if (head.partition === NO_PARTITION) return { row, id, code: null, vector: null };
+    const { place, row } = found;
+    const how = { part: 'whole', hasVectors: true, signal } as const;
+    const [{ rows: own, vectors }] = await this.reader.blocks([found], how);
+    const id = idAt(own.ids, place, row, this.#content.manifest.index.ids === 'number');
+    if (own.partition === NO_PARTITION) return { row, id, code: null, vector: null };
     const width = bytesPerCode(this.bits);
-    const code = whole.rows.codes.slice(place * width, (place + 1) * width);
+    const code = own.codes.slice(place * width, (place + 1) * width);
     const held = noVectorsOf(this.#content);
-    if (held === null) return { row, id, code, vector: null };
-    const [columns] = await this.reader.vectors([{ segment, block }], signal);
-    held.skip(head.count);
-    held.restore(columns, ascending(head.count));
-    return { row, id, code, vector: held.at(place) };
+    held?.skip(own.count);
+    held?.restore(vectors, ascending(own.count));
+    return { row, id, code, vector: held?.at(place) ?? null };
   }
 
   /**
@@ -464,37 +368,17 @@ export class StoredRows implements Searched, SearchedPart {
     return this.vectors.at(row);
   }
 
-  /** The rows of a segment, removed ones included, ascending. */
-  async rowsOf(segment: StoredSegment, signal?: AbortSignal): Promise<Uint32Array> {
-    const { firstRow, endRow, count, number } = segment;
-    const all = Uint32Array.from({ length: endRow - firstRow }, (_, i) => firstRow + i);
-    if (all.length === count) return all;
-    await this.eachBlock(() => undefined, { segments: [segment], signal });
-    const { positions } = this.#known[number];
-    return all.filter((_, i) => positions[i] > 0);
-  }
-
-  /**
-   * Reads the heads of all blocks, those of some segments or of the index, and notes where their
-   * rows are; the next blocks are read meanwhile.
-   */
+  /** Reads the heads of all blocks of some segments, and notes where their rows are. */
   async eachBlock(
-    take: (block: LoadedBlock) => void,
-    how: { segments?: readonly StoredSegment[]; signal?: AbortSignal | undefined } = {},
+    segments: readonly StoredSegment[],
+    take: (block: LoadedBlock) => void = () => undefined,
+    signal?: AbortSignal,
   ): Promise<void> {
-    const groups = blockGroups(how.segments ?? this.#content.segments, SCAN_BYTES);
-    const read = (i: number) =>
-      i < groups.length ? this.reader.blocks(groups[i], 'head', how.signal) : null;
-    let next = read(0);
-    for (let i = 1; next !== null; i++) {
-      const blocks: LoadedBlock[] = await next;
-      next = read(i);
-      next?.catch(() => undefined); // reported when it is waited for
-      for (const block of blocks) {
+    for await (const group of this.reader.each(blockGroups(segments), { part: 'head', signal })) {
+      for (const block of group) {
         this.#note(block);
         take(block);
       }
-      this.reader.giveBack(blocks);
     }
   }
 }
@@ -507,12 +391,6 @@ function namedIn(wants: readonly Want[]): ReadonlySet<number> {
     else for (const one of 'rows' in want ? want.rows : want.partitions) all.add(one);
   }
   return all;
-}
-
-/** A row that was found by its id, in a block of which the head was read. */
-interface FoundRow extends LoadedBlock {
-  readonly place: number;
-  readonly row: number;
 }
 
 /**

@@ -9,16 +9,14 @@ import { join } from 'node:path';
 import { asFormatError, checkOptions, FormatError, messageOf, wrongType } from '../base/check';
 import { LONG_CALL, type LongCall } from '../base/long-work';
 import { checksumOf } from '../formats/file-io';
-import type { Id } from '../index/ids';
-import type { VectorColumns } from '../index/vectors/row-vectors';
 import { coarseScale, scalesOf } from '../kernels/residuals';
 import { frequenciesFromArrow } from '../text/frequency-file';
-import { COPIES, idAt, NO_PARTITION, vectorChecks } from './blocks';
+import { idAt, NO_PARTITION, vectorChecks, type WrittenBlock } from './blocks';
 import { COLUMN_ROWS, StoredColumns } from './columns';
-import { type Content, openContent, RowSet, type StoredSegment, wholeFile } from './content';
+import { openContent, RowSet, type StoredSegment, wholeFile } from './content';
 import { FolderPlace } from './folder-place';
 import { checkCopy, generationsIn, newestManifest } from './generations';
-import { hashOfId } from './id-hashes';
+import { bucketsOf, hashFile, hashOfId, refuseEqualIds } from './id-hashes';
 import {
   checkFileChecksum,
   type FolderFile,
@@ -27,8 +25,7 @@ import {
   manifestName,
 } from './manifest';
 import { withPlace } from './place';
-import { type BlockName, blockGroups, type LoadedBlock, Reader } from './reader';
-import { StoredRows } from './stored-rows';
+import { blockGroups, type LoadedBlock, Reader } from './reader';
 
 /** What a check has found. */
 export interface FolderHealth {
@@ -51,8 +48,6 @@ type Attempt = <T>(file: string, work: () => T | Promise<T>) => Promise<T | null
 
 /** A folder may change this often while it is checked. */
 const MAX_TRIES = 20;
-/** Bytes of blocks that are read together. */
-const READ_BYTES = 2 ** 22;
 
 /**
  * Checks all files of the newest generation. Where another process saves a generation meanwhile,
@@ -149,7 +144,8 @@ async function checkContent(
     }
     const content = await attempt(name, () => openContent(place, manifest));
     if (content === null) return;
-    const check = new ContentCheck(content, passed);
+    const reader = new Reader(content);
+    const check = new ContentCheck(reader, passed);
     let isSound = true;
     for (const segment of content.segments) {
       const found = await attempt((segment.files.blocks as FolderFile).name, async () => {
@@ -158,59 +154,75 @@ async function checkContent(
       });
       isSound &&= found === true;
     }
-    if (isSound) await attempt(name, () => check.whole());
+    if (!isSound) return;
+    await attempt(name, async () => {
+      const { live } = check;
+      if (live !== manifest.rows)
+        throw new Error(`${live} rows are there, it says ${manifest.rows}`);
+      await refuseEqualIds(reader);
+    });
   });
 }
 
-/** Checks the rows of segments. Call `segment` for each, then `whole`; the first problem throws. */
+/** The rows of a segment by position, and the copies of them. */
+interface Noted {
+  readonly seen: RowSet;
+  readonly rowAt: Uint32Array;
+  readonly secondAt: Uint32Array;
+  readonly hashes: BigUint64Array;
+  readonly copyOf: Uint32Array;
+  readonly copyIn: Uint32Array;
+}
+
+/** Checks the rows of segments; the first problem throws. */
 class ContentCheck {
-  readonly #content: Content;
   readonly #reader: Reader;
-  readonly #rows: StoredRows;
   readonly #columns: StoredColumns;
   readonly #passed: (bytes: number) => void;
-  /** Of all live rows the hashes of their ids. */
-  readonly #hashes: BigUint64Array;
-  #live = 0;
+  /** Rows that were found and are not removed. */
+  live = 0;
 
-  constructor(content: Content, passed: (bytes: number) => void) {
-    this.#content = content;
-    this.#reader = new Reader(content);
-    this.#rows = new StoredRows(content, 0);
-    this.#columns = new StoredColumns(content, this.#rows);
+  constructor(reader: Reader, passed: (bytes: number) => void) {
+    this.#reader = reader;
+    this.#columns = new StoredColumns(reader);
     this.#passed = passed;
-    this.#hashes = new BigUint64Array(content.manifest.rows);
   }
 
   async segment(segment: StoredSegment): Promise<void> {
     const { blocks: table, count } = segment;
-    const path = this.#reader.pathOf(segment.files.rows as FolderFile);
+    const file = segment.files.rows as FolderFile;
     const noted = {
       seen: new RowSet(),
       rowAt: new Uint32Array(count),
       secondAt: new Uint32Array(count).fill(NO_PARTITION),
       hashes: new BigUint64Array(count),
+      copyOf: new Uint32Array(count),
+      copyIn: new Uint32Array(count).fill(NO_PARTITION),
     };
-    for (const group of blockGroups([segment], READ_BYTES, 'all')) {
-      const blocks = await this.#reader.blocks(group, 'whole');
+    const groups = blockGroups([segment], 'all');
+    for await (const blocks of this.#reader.each(groups, { part: 'whole', hasVectors: true })) {
       // Readers of hosts read heads alone, by another checksum.
-      await this.#reader.blocks(group, 'head');
-      const vectors = await this.#reader.vectors(group);
-      asFormatError(path, () => {
-        for (const [i, loaded] of blocks.entries()) {
-          if (!loaded.rows.isCopy) this.#checkBlock(loaded, vectors[i], noted);
-        }
+      await this.#reader.blocks(blocks, { part: 'head' });
+      asFormatError(this.#reader.pathOf(file), () => {
+        for (const block of blocks)
+          block.rows.isCopy ? noteCopies(block, noted) : noteRows(block, noted);
       });
-      for (const { block } of group) this.#passed(table.bytes[block] + table.vectorsBytes[block]);
+      for (const { block } of blocks) this.#passed(table.bytes[block] + table.vectorsBytes[block]);
     }
-    await this.#checkCopies(segment, noted);
+    const { rowAt, secondAt, copyOf, copyIn } = noted;
+    for (const row of rowAt) this.live += Number(!this.#reader.content.removed.has(row));
+    const isCopied = (second: number, at: number) =>
+      second === copyIn[at] && (second === NO_PARTITION || copyOf[at] === rowAt[at]);
+    asFormatError(this.#reader.pathOf(file), () => {
+      if (!secondAt.every(isCopied)) throw new Error(OTHER_COPIES);
+    });
     if (segment.files.hashes !== undefined) await this.#checkHashes(segment, noted.hashes);
     if (segment.files.columns !== undefined) await this.#checkColumns(segment);
   }
 
   /** Reads the carried columns, whose checksums are compared. */
   async #checkColumns(segment: StoredSegment): Promise<void> {
-    const names = this.#content.manifest.columns.map(({ name }) => name);
+    const names = this.#reader.content.manifest.columns.map(({ name }) => name);
     for (let first = 0; first < segment.count; first += COLUMN_ROWS) {
       const count = Math.min(COLUMN_ROWS, segment.count - first);
       const places = Uint32Array.from({ length: count }, (_, i) => first + i);
@@ -219,111 +231,56 @@ class ContentCheck {
     }
   }
 
-  #checkBlock(
-    { segment, block, rows: own }: LoadedBlock,
-    vectors: VectorColumns,
-    noted: Noted,
-  ): void {
-    const start = segment.blocks.starts[block];
-    for (let i = 0; i < own.count; i++) {
-      const row = own.rows[i];
-      if (noted.seen.has(row)) throw new Error(`row ${row} is there twice`);
-      noted.seen.add(row);
-      noted.rowAt[start + i] = row;
-      if (own.links !== null && own.partition !== NO_PARTITION) {
-        noted.secondAt[start + i] = own.links[i];
-      }
-      const id = idAt(own.ids, i, row, false);
-      noted.hashes[start + i] = hashOfId(id);
-      if (this.#content.removed.has(row)) continue;
-      if (this.#live < this.#hashes.length) this.#hashes[this.#live] = noted.hashes[start + i];
-      this.#live++;
-    }
-    const checks = vectorChecks(vectors, own.count);
-    if (checks?.some((check, i) => check !== own.checks?.[i])) {
-      throw new Error(`block ${block}: the checksums of its vectors are of others`);
-    }
-    for (const value of vectors.vectors ?? []) {
-      if (!Number.isFinite(value)) throw new Error(`block ${block}: a vector has ${value}`);
-    }
-    const { residuals } = own;
-    for (let i = 0; residuals !== null && i < own.count; i++) {
-      const { scale, coarse } = scalesOf(residuals, i);
-      const isRight = Number.isFinite(scale) && scale >= 0;
-      if (isRight && coarse === coarseScale(residuals.bytesPerRow, scale)) continue;
-      throw new Error(`block ${block}: scale ${scale}, coarse ${coarse}`);
-    }
-  }
-
-  /** Each row with a code has one copy, in the partition that the row names. */
-  async #checkCopies(segment: StoredSegment, { rowAt, secondAt }: Noted): Promise<void> {
-    const copied = new RowSet();
-    let left = secondAt.filter((second) => second !== NO_PARTITION).length;
-    const isOfCopies = ({ block }: BlockName) => segment.blocks.of[block] === COPIES;
-    for (const group of blockGroups([segment], READ_BYTES, 'all', isOfCopies)) {
-      for (const { rows: own } of await this.#reader.blocks(group, 'head')) {
-        for (const [i, at] of own.links?.entries() ?? []) {
-          const isRight = rowAt[at] === own.rows[i] && secondAt[at] === own.partition;
-          if (!isRight || copied.has(at)) left = Number.NaN;
-          copied.add(at);
-          left--;
-        }
-      }
-    }
-    if (left === 0) return;
-    const path = this.#reader.pathOf(segment.files.rows as FolderFile);
-    throw new FormatError('damaged: its copies are not those of the rows', path);
-  }
-
-  /** The file of hashes leads from each id to its row. */
+  /** The file of hashes is the one that is written for these rows. */
   async #checkHashes(segment: StoredSegment, hashes: BigUint64Array): Promise<void> {
     const file = segment.files.hashes as FolderFile;
-    const sorted = await this.#rows.hashesOf(segment);
+    const { buckets } = segment;
+    for await (const _ of bucketsOf(this.#reader, segment)); // compares checksums
+    const { blocks } = hashFile(hashes);
+    const isSame = ({ body }: WrittenBlock, i: number) => body.checksum === buckets.checksums[i];
     asFormatError(this.#reader.pathOf(file), () => {
-      if (sorted.length !== hashes.length) throw new Error(`${sorted.length} hashes of ids`);
-      const seen = new RowSet();
-      let before = 0n;
-      for (const { hash, position } of sorted) {
-        const isRight = position < hashes.length && hashes[position] === hash;
-        if (!isRight || hash < before || seen.has(position)) {
-          throw new Error('its hashes of ids are not those of the rows, or out of order');
-        }
-        seen.add(position);
-        before = hash;
-      }
+      if (blocks.length === buckets.count && blocks.every(isSame)) return;
+      throw new Error('its hashes of ids are not those of the rows, or out of order');
     });
     this.#passed(file.bytes);
   }
+}
 
-  /** After all segments: the number of live rows is right, and no two have one id. */
-  async whole(): Promise<void> {
-    const { manifest } = this.#content;
-    if (this.#live !== manifest.rows) {
-      throw new Error(`${this.#live} rows are there, it says ${manifest.rows}`);
-    }
-    const sorted = this.#hashes.sort();
-    const twice = new Set<bigint>();
-    for (let i = 1; i < sorted.length; i++) if (sorted[i] === sorted[i - 1]) twice.add(sorted[i]);
-    if (twice.size === 0) return;
-    // Different ids may have one hash: the ids themselves decide.
-    const seen = new Set<Id>();
-    await this.#rows.eachBlock(({ rows: { rows, ids, count } }) => {
-      for (let i = 0; i < count; i++) {
-        const given = idAt(ids, i, rows[i], false);
-        // Segments may have the same integers in columns of 32 and of 64 bits.
-        const id = typeof given === 'number' ? BigInt(given) : given;
-        if (this.#content.removed.has(rows[i]) || !twice.has(hashOfId(id))) continue;
-        if (seen.has(id)) throw new Error(`two rows have the id ${String(id)}`);
-        seen.add(id);
-      }
-    });
+const OTHER_COPIES = 'damaged: its copies are not those of the rows';
+
+/** Each row with a code has one copy, in the partition that the row names. */
+function noteCopies({ rows: { rows, links, partition } }: LoadedBlock, noted: Noted): void {
+  for (const [i, at] of (links as Uint32Array).entries()) {
+    if (noted.copyIn[at] !== NO_PARTITION) throw new Error(OTHER_COPIES);
+    noted.copyIn[at] = partition;
+    noted.copyOf[at] = rows[i];
   }
 }
 
-/** The rows of a segment: by position each row, its second partition, and the hash of its id. */
-interface Noted {
-  readonly seen: RowSet;
-  readonly rowAt: Uint32Array;
-  readonly secondAt: Uint32Array;
-  readonly hashes: BigUint64Array;
+function noteRows({ segment, block, rows: own, vectors }: LoadedBlock, noted: Noted): void {
+  const start = segment.blocks.starts[block];
+  for (let i = 0; i < own.count; i++) {
+    const row = own.rows[i];
+    if (noted.seen.has(row)) throw new Error(`row ${row} is there twice`);
+    noted.seen.add(row);
+    noted.rowAt[start + i] = row;
+    if (own.links !== null && own.partition !== NO_PARTITION) {
+      noted.secondAt[start + i] = own.links[i];
+    }
+    noted.hashes[start + i] = hashOfId(idAt(own.ids, i, row, false));
+  }
+  const checks = vectorChecks(vectors, own.count);
+  if (checks?.some((check, i) => check !== own.checks?.[i])) {
+    throw new Error(`block ${block}: the checksums of its vectors are of others`);
+  }
+  for (const value of vectors.vectors ?? []) {
+    if (!Number.isFinite(value)) throw new Error(`block ${block}: a vector has ${value}`);
+  }
+  const { residuals } = own;
+  for (let i = 0; residuals !== null && i < own.count; i++) {
+    const { scale, coarse } = scalesOf(residuals, i);
+    const isRight = Number.isFinite(scale) && scale >= 0;
+    if (isRight && coarse === coarseScale(residuals.bytesPerRow, scale)) continue;
+    throw new Error(`block ${block}: scale ${scale}, coarse ${coarse}`);
+  }
 }

@@ -222,13 +222,13 @@ describe('a merge', () => {
       [await build('int8.hs', { ...OPTIONS, vectors: 'int8' }), unlike],
       [await build('plain.hs', OPTIONS), unlike],
       [await partOf(own, 100), '"parts" expected rows from'],
-      [await named('ids.hs', (i) => idOf(i === own[40] ? places[0][70] : i), own), 'the same id'],
+      [await named('ids.hs', (i) => idOf(i === own[40] ? places[0][70] : i), own), 'have the id'],
       [join(root, 'nothing.hs'), 'no index'],
     ];
     for (const [second, message] of cases) {
       const merging = IndexFolder.merge(folder, [one, second], { replace: true });
       await expect(merging).rejects.toThrow(message);
-      if (message !== 'the same id') await expect(merging).rejects.toThrow(second);
+      if (message !== 'have the id') await expect(merging).rejects.toThrow(second);
       expect(contentOf(folder)).toEqual(before);
     }
     await expect(IndexFolder.merge(folder, [one, two])).rejects.toThrow('holds an index');

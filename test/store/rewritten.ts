@@ -35,8 +35,8 @@ export async function rewritten(folder: string, change: Change): Promise<void> {
   const output = await SegmentWriter.open(writer, base.index, { ...layout, id }, range);
   for (const block of segment.blocks.rows.keys()) {
     const name = { segment, block };
-    const [{ rows: own }] = await reader.blocks([name], 'whole');
-    const [vectors] = await reader.vectors([name]);
+    const how = { part: 'whole', hasVectors: true } as const;
+    const [{ rows: own, vectors }] = await reader.blocks([name], how);
     const ids = Array.from(own.rows, (row, i) => idAt(own.ids, i, row, false));
     if (!own.isCopy) {
       change.ids?.(ids);
