@@ -4,23 +4,21 @@
  * those of the pieces of a segment that was too large to be placed at once.
  */
 
-import { concatenated } from '../base/arrays';
-import type { Id } from '../index/ids';
-import type { VectorColumns } from '../index/vectors/row-vectors';
+import { ascending, concatenated, runOf } from '../base/arrays';
 import { copyResiduals, newResiduals, type Residuals } from '../kernels/residuals';
-import {
-  type BlockRows,
-  idAt,
-  idColumn,
-  maxBlockRows,
-  type NewBlock,
-  ROWS,
-  widerType,
-} from './blocks';
+import { idAt, idColumn, maxBlockRows, type NewBlock, ROWS, widerType } from './blocks';
 import { type Content, countLive, type RowSet, type StoredSegment } from './content';
 import type { GenerationWriter } from './generations';
 import type { IndexHeader, SegmentFiles } from './manifest';
-import { type BlockName, bytesOfBlock, inGroups, type LoadedBlock, Reader } from './reader';
+import {
+  type BlockName,
+  blockNames,
+  bytesOfBlock,
+  inGroups,
+  type LoadedBlock,
+  Reader,
+  type Reading,
+} from './reader';
 import { layoutOf, SegmentWriter } from './write-segment';
 
 /** What is merged, and how far it has come. */
@@ -31,13 +29,6 @@ interface Merging {
   readonly signal?: AbortSignal | undefined;
   /** Called with how many rows were written. */
   passed?(rows: number): void;
-}
-
-/** Rows `from` to `to - 1` of a block. */
-interface Run {
-  readonly piece: LoadedBlock;
-  readonly from: number;
-  readonly to: number;
 }
 
 /** Writes the rows of some segments as one, without their carried columns. */
@@ -60,25 +51,15 @@ export async function mergeSegments(
   };
   const output = await SegmentWriter.open(writer, header, layout, range);
   const mostRows = maxBlockRows(layout, content.space !== null);
-  const isNumber = header.ids === 'number';
   const positions = await newPositions(reader, merging, range);
+  const how = { part: 'whole', hasVectors: true, signal } as const;
   let written = 0;
-  const groups = partitionGroups(segments);
-  const names = groups.map((group) => group.flatMap(({ blocks }) => blocks));
-  for await (const pieces of reader.each(names, { part: 'whole', hasVectors: true, signal })) {
-    let first = 0;
-    for (const { partition, blocks } of groups.shift() ?? []) {
-      const all = pieces.slice(first, first + blocks.length);
-      first += blocks.length;
-      for (const isCopy of [true, false]) {
-        const own = all.filter(({ rows }) => rows.isCopy === isCopy);
-        for (const runs of cut(runsOf(own, content.removed), mostRows)) {
-          const block = gathered(runs, { partition, isCopy }, layout.id, isNumber);
-          const links = isCopy && block.rows.map((row) => positions[row - range.firstRow]);
-          await output.add(links ? { ...block, links } : block);
-          if (!isCopy) written += block.count;
-        }
-      }
+  for await (const blocks of partitionsOf(reader, segments, 'all', how)) {
+    for (const runs of runsOf(blocks, content.removed, mostRows)) {
+      const made = gathered(runs, layout.id, header.ids === 'number');
+      const links = made.isCopy && made.rows.map((row) => positions[row - range.firstRow]);
+      await output.add(links ? { ...made, links } : made);
+      if (!made.isCopy) written += made.count;
     }
     passed?.(written);
   }
@@ -94,109 +75,117 @@ async function newPositions(
   if (!content.manifest.index.copies) return new Uint32Array();
   const positions = new Uint32Array(endRow - firstRow);
   let next = 0;
-  const groups = partitionGroups(segments, true);
-  const names = groups.map((group) => group.flatMap(({ blocks }) => blocks));
-  for await (const pieces of reader.each(names, { part: 'head', signal })) {
-    let first = 0;
-    for (const { blocks } of groups.shift() ?? []) {
-      const own = pieces.slice(first, first + blocks.length);
-      first += blocks.length;
-      for (const { piece, from, to } of runsOf(own, content.removed)) {
-        for (let i = from; i < to; i++) positions[piece.rows.rows[i] - firstRow] = next++;
-      }
+  for await (const blocks of partitionsOf(reader, segments, 'rows', { part: 'head', signal })) {
+    for (const { block, from, to } of runsOf(blocks, content.removed).flat()) {
+      for (let i = from; i < to; i++) positions[block.rows.rows[i] - firstRow] = next++;
     }
   }
   return positions;
 }
 
-/** The blocks of each partition, of all segments, in groups that are read together. */
-function partitionGroups(segments: readonly StoredSegment[], isOfRows = false) {
-  const byPartition = new Map<number, BlockName[]>();
-  for (const segment of segments) {
-    segment.blocks.partitions.forEach((p, block) => {
-      if (isOfRows && segment.blocks.of[block] !== ROWS) return;
-      const own = byPartition.get(p) ?? [];
-      byPartition.set(p, own);
-      own.push({ segment, block });
-    });
+/** The blocks of each partition, of all segments: of copies of rows there, then of its rows. */
+async function* partitionsOf(
+  reader: Reader,
+  segments: readonly StoredSegment[],
+  of: 'rows' | 'all',
+  how: Reading,
+) {
+  const lists = new Map<number, BlockName[]>();
+  for (const name of blockNames(segments, of)) {
+    const { blocks } = name.segment;
+    const place = 2 * blocks.partitions[name.block] + Number(blocks.of[name.block] === ROWS);
+    const own = lists.get(place) ?? [];
+    lists.set(place, own);
+    own.push(name);
   }
-  const inOrder = [...byPartition].sort(([a], [b]) => a - b);
-  const all = inOrder.map(([partition, blocks]) => ({ partition, blocks }));
-  return inGroups(all, ({ blocks }) =>
-    blocks.reduce((sum, name) => sum + bytesOfBlock(name, true), 0),
-  );
-}
-
-/** Runs of rows that are left, by ascending row. */
-function runsOf(pieces: readonly LoadedBlock[], removed: RowSet): Run[] {
-  const runs: Run[] = [];
-  for (const piece of pieces) {
-    const { rows, count } = piece.rows;
-    for (let from = 0, to = 0; from < count; from = to + 1) {
-      to = from;
-      while (to < count && !removed.has(rows[to])) to++;
-      if (to > from) runs.push({ piece, from, to });
+  const inOrder = [...lists].sort(([a], [b]) => a - b).map(([, names]) => names);
+  const bytesOf = (names: readonly BlockName[]) =>
+    names.reduce((sum, name) => sum + bytesOfBlock(name, true), 0);
+  const groups = inGroups(inOrder, bytesOf);
+  const names = groups.map((group) => group.flat());
+  for await (const blocks of reader.each(names, how)) {
+    let first = 0;
+    for (const { length } of groups.shift() ?? []) {
+      yield blocks.slice(first, first + length);
+      first += length;
     }
   }
-  const firstOf = ({ piece, from }: Run) => piece.rows.rows[from];
-  const lastOf = ({ piece, to }: Run) => piece.rows.rows[to - 1];
-  const isInOrder = runs.every((run, i) => i === 0 || firstOf(run) > lastOf(runs[i - 1]));
-  if (isInOrder) return runs;
-  // Row numbers of pieces interleave, so rows are taken one by one.
-  const single = runs.flatMap(({ piece, from, to }) =>
-    Array.from({ length: to - from }, (_, i) => ({ piece, from: from + i, to: from + i + 1 })),
-  );
-  return single.sort((a, b) => firstOf(a) - firstOf(b));
 }
 
-/** The same runs in lists of at most so many rows. */
-function cut(runs: readonly Run[], most: number): Run[][] {
+/** Rows `from` to `to - 1` of a block. */
+interface Run {
+  readonly block: LoadedBlock;
+  readonly from: number;
+  to: number;
+}
+
+/** The rows of some blocks that are left, by ascending row, in lists of at most `most`. */
+function runsOf(
+  blocks: readonly LoadedBlock[],
+  removed: RowSet,
+  most = Number.POSITIVE_INFINITY,
+): Run[][] {
+  const rows = concatenated(blocks.map(({ rows }) => rows.rows));
+  const order = ascending(rows.length);
+  // Row numbers of segments may interleave.
+  if (rows.some((row, i) => row < rows[i - 1])) order.sort((a, b) => rows[a] - rows[b]);
+  let end = 0;
+  const ends = Uint32Array.from(blocks, ({ rows }) => (end += rows.count));
+  const starts = ends.map((end, i) => end - blocks[i].rows.count);
   const lists: Run[][] = [];
   let room = 0;
-  for (const { piece, from, to } of runs) {
-    for (let first = from; first < to; ) {
-      if (room === 0) {
-        lists.push([]);
-        room = most;
-      }
-      const end = Math.min(to, first + room);
-      lists[lists.length - 1].push({ piece, from: first, to: end });
-      room -= end - first;
-      first = end;
+  for (const place of order) {
+    if (removed.has(rows[place])) continue;
+    if (room === 0) {
+      lists.push([]);
+      room = most;
     }
+    room--;
+    const number = runOf(starts, place);
+    const from = place - starts[number];
+    const list = lists[lists.length - 1];
+    const last = list.at(-1);
+    if (last?.block === blocks[number] && last.to === from) last.to++;
+    else list.push({ block: blocks[number], from, to: from + 1 });
   }
   return lists;
 }
 
-type Values = Uint8Array | Int8Array | Uint32Array | Float32Array | BigUint64Array;
+type Values = Uint8Array | Int8Array | Int32Array | Uint32Array | Float32Array | BigUint64Array;
 
-/** The rows of some runs as a block. */
-function gathered(
-  runs: readonly Run[],
-  of: Pick<BlockRows, 'partition' | 'isCopy'>,
-  id: string | null,
-  isNumber: boolean,
-): NewBlock {
+/** The rows of some runs as a block; `id` is the type of its ids. */
+function gathered(runs: readonly Run[], id: string | null, isNumber: boolean): NewBlock {
+  const [{ block }] = runs;
   const count = runs.reduce((sum, { from, to }) => sum + to - from, 0);
-  const all = <T extends Values>(of: (piece: LoadedBlock) => T | null): T | null => {
-    const first = of(runs[0].piece);
-    if (first === null) return null;
-    const width = first.length / runs[0].piece.rows.count;
-    const values = new (first.constructor as new (length: number) => T)(count * width);
-    let at = 0;
-    for (const { piece, from, to } of runs) {
-      values.set((of(piece) as T).subarray(from * width, to * width) as never, at * width);
-      at += to - from;
-    }
-    return values;
+  /** The values of the rows, of which each has as many as others where `start` is not given. */
+  const all = <T extends Values>(
+    of: (block: LoadedBlock) => T | null | undefined,
+    start?: (block: LoadedBlock, i: number) => number,
+  ): T | null => {
+    if (!of(block)) return null;
+    const parts = runs.map(({ block, from, to }) => {
+      const values = of(block) as T;
+      const at = start ?? ((_, i) => (i * values.length) / block.rows.count);
+      return values.subarray(at(block, from), at(block, to)) as T;
+    });
+    return concatenated(parts);
   };
-  const ids: Id[] = [];
-  for (const { piece, from, to } of id === null ? [] : runs) {
-    const { rows, ids: own } = piece.rows;
-    for (let i = from; i < to; i++) ids.push(idAt(own, i, rows[i], isNumber));
-  }
+  const ids = (id === null ? [] : runs).flatMap(({ block: { rows }, from, to }) =>
+    Array.from({ length: to - from }, (_, i) =>
+      idAt(rows.ids, from + i, rows.rows[from + i], isNumber),
+    ),
+  );
+  const entryAt = ({ vectors }: LoadedBlock, i: number) => vectors.sparse?.offsets[i] as number;
+  const entries = all(({ rows }) => rows.entries);
+  let end = 0;
+  const sparse = entries && {
+    offsets: Int32Array.of(0, ...entries.map((some) => (end += some))),
+    indices: all(({ vectors }) => vectors.sparse?.indices, entryAt) as BigUint64Array,
+    weights: all(({ vectors }) => vectors.sparse?.weights, entryAt) as Float32Array,
+  };
   return {
-    ...of,
+    partition: block.rows.partition,
+    isCopy: block.rows.isCopy,
     count,
     ids: idColumn(ids, id),
     rows: all(({ rows }) => rows.rows) as Uint32Array,
@@ -205,41 +194,21 @@ function gathered(
     checks: all(({ rows }) => rows.checks),
     links: all(({ rows }) => rows.links),
     vectors: {
-      vectors: all(({ vectors }) => vectors.vectors as Float32Array | null),
+      vectors: all<Float32Array | Int8Array>(({ vectors }) => vectors.vectors),
       scales: all(({ vectors }) => vectors.scales),
-      sparse: sparseOf(runs),
+      sparse,
     },
   };
 }
 
 function residualsOf(runs: readonly Run[], count: number): Residuals | null {
-  const first = runs[0].piece.rows.residuals;
+  const first = runs[0].block.rows.residuals;
   if (first === null) return null;
   const all = newResiduals(first.bytesPerRow, count);
   let at = 0;
-  for (const { piece, from, to } of runs) {
-    copyResiduals(piece.rows.residuals as Residuals, from, all, at, to - from);
+  for (const { block, from, to } of runs) {
+    copyResiduals(block.rows.residuals as Residuals, from, all, at, to - from);
     at += to - from;
   }
   return all;
-}
-
-function sparseOf(runs: readonly Run[]): VectorColumns['sparse'] {
-  if (runs[0].piece.vectors.sparse === null) return null;
-  const offsets = [0];
-  const indices: BigUint64Array[] = [];
-  const weights: Float32Array[] = [];
-  for (const { piece, from, to } of runs) {
-    const own = piece.vectors.sparse as NonNullable<VectorColumns['sparse']>;
-    for (let i = from; i < to; i++) {
-      offsets.push((offsets.at(-1) as number) + own.offsets[i + 1] - own.offsets[i]);
-    }
-    indices.push(own.indices.subarray(own.offsets[from], own.offsets[to]));
-    weights.push(own.weights.subarray(own.offsets[from], own.offsets[to]));
-  }
-  return {
-    offsets: Int32Array.from(offsets),
-    indices: concatenated(indices),
-    weights: concatenated(weights),
-  };
 }

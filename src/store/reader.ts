@@ -43,7 +43,7 @@ interface CheckedRange extends ByteRange {
 }
 
 /** What is read of blocks. */
-interface Reading {
+export interface Reading {
   /** All columns before the codes, or all of them. */
   readonly part: 'head' | 'whole';
   /** Whether their vectors are read too. */
@@ -205,23 +205,23 @@ export function placeOf(segment: StoredSegment, position: number): BlockName & {
 /** Bytes of blocks that are read together. */
 const GROUP_BYTES = 2 ** 22;
 
-/**
- * The blocks of segments, in the order of the files, in groups of about so many bytes: of rows,
- * with those of their vectors where these are read too, or also of copies.
- */
+/** The blocks of segments, in the order of the files: of rows, or also of copies. */
+export function blockNames(segments: readonly StoredSegment[], of: 'rows' | 'all'): BlockName[] {
+  return segments.flatMap((segment) => {
+    const own = Array.from(segment.blocks.of.keys(), (block) => ({ segment, block }));
+    return of === 'all' ? own : own.filter(({ block }) => segment.blocks.of[block] === ROWS);
+  });
+}
+
+/** The same in groups of about so many bytes, with those of vectors where these are read too. */
 export function blockGroups(
   segments: readonly StoredSegment[],
   of: 'rows' | 'rows and vectors' | 'all' = 'rows',
   isWanted: (name: BlockName) => boolean = () => true,
   groupBytes = GROUP_BYTES,
-): (readonly BlockName[])[] {
-  const names = segments.flatMap((segment) =>
-    Array.from({ length: segment.blocks.count }, (_, block) => ({ segment, block })),
-  );
-  const wanted = names.filter((name) => {
-    return (of === 'all' || name.segment.blocks.of[name.block] === ROWS) && isWanted(name);
-  });
-  return inGroups(wanted, (name) => bytesOfBlock(name, of !== 'rows'), groupBytes);
+): BlockName[][] {
+  const names = blockNames(segments, of === 'all' ? of : 'rows').filter(isWanted);
+  return inGroups(names, (name) => bytesOfBlock(name, of !== 'rows'), groupBytes);
 }
 
 /** The bytes of a block, with those of its vectors or without. */
