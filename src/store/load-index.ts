@@ -7,23 +7,16 @@ import { MemoryIndex } from '../index/memory-index';
 import { Rows } from '../index/rows';
 import { type Copies, Entries, firstEntries, Segment } from '../index/segment';
 import { coreOf, SimHashIndex } from '../index/simhash-index';
-import type { Space } from '../index/space';
 import type { RowVectors } from '../index/vectors/row-vectors';
 import { ResidualMemory } from '../kernels/residual-memory';
 import { copyResiduals, type Residuals } from '../kernels/residuals';
 import { type BlockRows, type BlockTable, COPIES, idAt, NO_PARTITION, ROWS } from './blocks';
 import { type Content, openContent, type StoredSegment } from './content';
-import { filesOf, type Manifest, manifestName, optionsOf, type SegmentFiles } from './manifest';
+import { filesOf, type Manifest, manifestName, optionsOf } from './manifest';
 import { type Place, readOf, withPlace } from './place';
 import { blockGroups, positionsIn, Reader } from './reader';
 
-/** By segment in memory the files that have it, until it is merged or the files are gone. */
-export const savedSegments = new WeakMap<Segment, SegmentFiles>();
-
-/** By space the checksum of its file, which this process wrote or read. */
-export const savedSpaces = new WeakMap<Space, string>();
-
-/** The index of a generation; closes the place. */
+/** The index of a generation, with a segment for each of its segments; closes the place. */
 export function loadIndex(place: Place, manifest: Manifest, call: LongCall): Promise<SimHashIndex> {
   const path = `${place.name}/${manifestName(manifest.generation)}`;
   return withPlace(place, async () => {
@@ -43,7 +36,6 @@ export function loadIndex(place: Place, manifest: Manifest, call: LongCall): Pro
       if (core.ids.kind === 'bigint') {
         core.ids.learn(Array.from({ length: rows.count }, (_, at) => rows.idAt(at, 0)));
       }
-      savedSegments.set(segment, manifest.segments[stored.number]);
       segments.push(segment);
       done += stored.count;
       call.onProgress?.(Math.min(done, manifest.rows), manifest.rows);
@@ -55,8 +47,6 @@ export function loadIndex(place: Place, manifest: Manifest, call: LongCall): Pro
         throw new Error(`${index.count} rows were found, it says ${manifest.rows}`);
       });
     }
-    const { space } = manifest.files;
-    if (space && content.space) savedSpaces.set(content.space, space.checksum);
     return index;
   });
 }

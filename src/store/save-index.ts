@@ -9,19 +9,20 @@ import { checkBoolean, checkOptions, wrongType, wrongValue } from '../base/check
 import { LONG_CALL, type LongCall } from '../base/long-work';
 import type { Segment } from '../index/segment';
 import { coreOf, type SimHashIndex } from '../index/simhash-index';
+import type { Space } from '../index/space';
 import type { ColumnInfo } from '../table/columns/types';
 import { checkBatch, type RowBatch } from '../table/row-batch';
 import { frequenciesToArrow } from '../text/frequency-file';
 import { FrequencyTable } from '../text/frequency-table';
 import type { TextModel } from '../vectors/vectors';
-import { FolderChange, type NextSegment } from './change';
+import { FolderChange } from './change';
 import { StoredColumns } from './columns';
 import { LostError } from './content';
 import { pathOf } from './folder-facts';
 import { FolderPlace, withContent } from './folder-place';
 import { holdsIndex, newestManifest, prepareFolder } from './generations';
-import { loadIndex, savedSegments, savedSpaces } from './load-index';
-import type { Manifest, TextSettings } from './manifest';
+import { loadIndex } from './load-index';
+import type { Manifest, SegmentFiles, TextSettings } from './manifest';
 import { Reader } from './reader';
 
 export interface SaveIndexOptions extends LongCall {
@@ -38,11 +39,14 @@ export interface SaveIndexOptions extends LongCall {
   replace?: boolean;
 }
 
-/** The generation that an index was opened from, or saved to last. */
+/** The generation that an index was opened from, or saved to last, and what it has of the index. */
 interface Origin {
   /** The real path of the folder. */
   readonly path: string;
   readonly manifest: Manifest;
+  /** Until they are merged in memory. */
+  readonly segments: WeakMap<Segment, SegmentFiles>;
+  readonly space: Space | null;
 }
 
 const origins = new WeakMap<SimHashIndex, Origin>();
@@ -73,10 +77,10 @@ export async function saveIndex(
   const base = await newestManifest(folder);
   const origin = await originIn(index, folder, base, given.replace === true);
   const how = { memory: Number.POSITIVE_INFINITY, call: given };
-  const manifest = await FolderChange.fresh(folder, base, core, how, (change) =>
+  const saved = await FolderChange.fresh(folder, base, core, how, (change) =>
     save(change, origin, given),
   );
-  origins.set(index, { path: await pathOf(folder), manifest });
+  origins.set(index, { path: await pathOf(folder), ...saved });
 }
 
 function checkGiven({ columns, text, frequencies }: SaveIndexOptions, count: number) {
@@ -93,7 +97,7 @@ function checkGiven({ columns, text, frequencies }: SaveIndexOptions, count: num
 }
 
 /**
- * The newest generation, where the index has its rows; null in a new folder, and where the index
+ * What the newest generation has of the index; null in a new folder, and where the index
  * replaces another one. Throws where the index is of an older generation.
  */
 async function originIn(
@@ -101,11 +105,11 @@ async function originIn(
   folder: string,
   base: Manifest | null,
   replace: boolean,
-): Promise<Manifest | null> {
+): Promise<Origin | null> {
   if (base === null) return null;
   const origin = origins.get(index);
   if (origin?.path === (await pathOf(folder))) {
-    if (origin.manifest.checksum === base.checksum) return base;
+    if (origin.manifest.checksum === base.checksum) return origin;
     if (!replace) {
       throw new LostError(
         `${folder} is at generation ${base.generation}, this index is of generation ` +
@@ -120,47 +124,47 @@ async function originIn(
 /** Writes the rows of an index; segments of `origin`, the generation before, stay as they are. */
 async function save(
   change: FolderChange,
-  origin: Manifest | null,
+  origin: Origin | null,
   given: SaveIndexOptions,
-): Promise<Manifest> {
+): Promise<Omit<Origin, 'path'>> {
   const { core, folder } = change;
   const { rows, changes: stamp } = core;
-  const known = new Set(origin?.segments.map(({ files }) => files.rows?.name));
-  const carried = await carriedBy(folder, origin, given.columns, () => rows.liveRows());
+  const before = origin?.manifest ?? null;
+  const carried = await carriedBy(folder, before, given.columns, () => rows.liveRows());
   change.columns = carried?.columns ?? [];
-  const segments = new Map<Segment, NextSegment>();
+  const segments = new WeakMap<Segment, SegmentFiles>();
   let done = 0;
   for (const segment of rows.sealed()) {
     given.signal?.throwIfAborted();
     const live = segment.rows.liveCount;
     if (live === 0) continue;
-    const before = savedSegments.get(segment);
-    if (before && known.has(before.files.rows?.name) && given.columns === undefined) {
-      segments.set(segment, { files: before, live });
-      const { rows: own } = segment;
-      for (let at = 0; at < own.count; at++)
-        if (own.isRemoved(at)) change.removed.add(own.rowAt(at));
-    } else {
-      const whole = rows.compacted(segment);
-      segments.set(whole, await change.written(whole, await columnsOf(whole, carried)));
-    }
+    const known = given.columns === undefined ? origin?.segments.get(segment) : undefined;
+    const whole = known ? segment : rows.compacted(segment);
+    const next = known
+      ? { files: known, live }
+      : await change.written(whole, await columnsOf(whole, carried));
+    segments.set(whole, next.files);
+    change.segments.push(next);
+    const { rows: own } = whole;
+    for (let at = 0; at < own.count; at++) if (own.isRemoved(at)) change.removed.add(own.rowAt(at));
     done += live;
     given.onProgress?.(done, rows.count);
   }
-  change.segments = [...segments.values()];
-  await takeSpace(change, origin);
-  const frequencies = await frequenciesOf(change, origin, given.frequencies);
+  const { space } = rows;
+  const spaceFile = origin?.space === space ? before?.files.space : undefined;
+  if (spaceFile) change.spaceFile = spaceFile;
+  else await change.writeSpace(space);
+  const frequencies = await frequenciesOf(change, before, given.frequencies);
   // Rows that were optimized meanwhile are in the partitions of another space.
   if (core.changes !== stamp || core.rows !== rows) {
     throw new Error('the index was changed while it was saved, nothing was written');
   }
   const manifest = await change.publish({
     report: core.report,
-    text: given.text ?? origin?.text ?? null,
+    text: given.text ?? before?.text ?? null,
     files: frequencies && { frequencies },
   });
-  for (const [segment, { files }] of segments) savedSegments.set(segment, files);
-  return manifest;
+  return { manifest, segments, space };
 }
 
 /** Columns by row, and their names and types. */
@@ -214,15 +218,6 @@ async function columnsOf({ rows }: Segment, carried: CarriedColumns | null) {
   return carried && (await carried.of(own));
 }
 
-/** Takes the file of the space from the generation before, if it is the same; else writes it. */
-async function takeSpace(change: FolderChange, origin: Manifest | null): Promise<void> {
-  const { space } = change.core.rows;
-  const known = origin?.files.space;
-  if (space && known && savedSpaces.get(space) === known.checksum) change.spaceFile = known;
-  else await change.writeSpace(space);
-  if (space && change.spaceFile) savedSpaces.set(space, change.spaceFile.checksum);
-}
-
 async function frequenciesOf(
   { writer }: FolderChange,
   origin: Manifest | null,
@@ -240,6 +235,8 @@ export async function loadFolder(
 ): Promise<SimHashIndex> {
   const place = new FolderPlace(folder);
   const index = await loadIndex(place, manifest, call);
-  origins.set(index, { path: await pathOf(folder), manifest });
+  const { rows } = coreOf(index);
+  const segments = new WeakMap(rows.sealed().map((one, i) => [one, manifest.segments[i]]));
+  origins.set(index, { path: await pathOf(folder), manifest, segments, space: rows.space });
   return index;
 }
