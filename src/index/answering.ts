@@ -29,7 +29,7 @@ import { Rows } from './rows';
 import type { Looking } from './search';
 import { Ranges, run, type Searched } from './searched';
 import { type Placed, Segment, Tail } from './segment';
-import { Space, type SpaceParts } from './space';
+import { type Probes, Space, type SpaceParts } from './space';
 
 /** The state that is sent to a thread before it answers queries. */
 interface AnsweringState {
@@ -112,14 +112,23 @@ function codesOf({ bits, bytes, validity }: CodesPart): Codes {
 /** Most searches that run together: more would have more state than caches hold. */
 const MAX_TOGETHER = 128;
 
+/**
+ * The shares of its partitions, the nearest first, that each search visits in a turn: those of the
+ * first turn bring limits near their ends, so that fewer entries are looked at further.
+ */
+const TURNS = [
+  [0, 1 / 8],
+  [1 / 8, 1],
+] as const;
+
 /** Ranges of one call of the kernel. */
 const ranges = new Ranges();
 
 /**
  * The answers to queries `first` to `end - 1`, all rows at hand. Where they search the partitions
- * of one segment they do so together: in each round partition after partition, so that entries
- * which several of them look at are read once. What a search finds does not depend on the order in
- * which it looks at the entries of a round, so the answers are those of one search after another.
+ * of one segment they do so together, partition after partition, so that entries which several of
+ * them look at are read once. What a search finds does not depend on the order in which it looks at
+ * entries, so the answers are those of one search after another.
  */
 function answersTogether(
   index: AnsweredIndex,
@@ -149,30 +158,38 @@ function lookTogether({ parts, space }: Searched, answers: readonly Answer[]): v
   while (rooms !== null) {
     const looking = answers.map((answer) => answer.looking);
     if (looking.every((one) => one === null)) return;
-    const states = looking.map((one, i) => {
-      if (one?.begins) one.entries.begin();
-      return one?.entries.enter(list, rooms.all[i]);
-    });
-    part.addEntries(visitsOf(looking, space?.count ?? 0, rooms.roomBytes), ranges.clear());
-    rooms.look(list, ranges.numbers, states);
+    const states = looking.map((one, i) => one?.entries.enter(list, rooms.at(i)));
+    for (const turn of TURNS) {
+      part.addEntries(visitsOf(looking, turn, space?.count ?? 0, rooms.roomBytes), ranges.clear());
+      rooms.look(list, ranges.numbers, states);
+    }
     for (const [i, one] of looking.entries()) if (one !== null) answers[i].looked();
   }
 }
 
-/** The visits of all searches, by partition; search i has the i-th room. */
-function visitsOf(looking: readonly (Looking | null)[], count: number, roomBytes: number) {
+/** The visits of all searches in a turn, by partition; search i has the i-th room. */
+function visitsOf(
+  looking: readonly (Looking | null)[],
+  [from, to]: readonly [from: number, to: number],
+  count: number,
+  roomBytes: number,
+): Required<Probes> {
+  const some = looking.map((one) => {
+    const { length } = one?.probes.partitions ?? [];
+    return { first: Math.ceil(from * length), end: Math.ceil(to * length) };
+  });
   const next = new Uint32Array(count + 1);
-  for (const one of looking) {
-    const own = one?.probes.partitions ?? [];
-    for (let i = 0; i < own.length; i++) next[own[i] + 1]++;
+  for (const [search, { first, end }] of some.entries()) {
+    const own = looking[search]?.probes.partitions ?? [];
+    for (let i = first; i < end; i++) next[own[i] + 1]++;
   }
   for (let p = 0; p < count; p++) next[p + 1] += next[p];
   const partitions = new Uint32Array(next[count]);
   const products = new Float64Array(next[count]);
   const rooms = new Uint32Array(next[count]);
-  for (let search = 0; search < looking.length; search++) {
+  for (const [search, { first, end }] of some.entries()) {
     const own = looking[search]?.probes;
-    for (let i = 0; own !== undefined && i < own.partitions.length; i++) {
+    for (let i = first; own !== undefined && i < end; i++) {
       const at = next[own.partitions[i]]++;
       partitions[at] = own.partitions[i];
       products[at] = own.products[i];

@@ -69,8 +69,6 @@ interface Seen {
   readonly isAll: boolean;
 }
 
-/** A search visits its partitions in three rounds: the first 1/16 of them, up to 1/4, then all. */
-const ROUNDS = [1 / 16, 1 / 4, 1];
 /** A filter is narrow if it accepts less than this part of the rows that it was asked for, */
 const NARROW = 1 / 64;
 /** once it was asked for this many rows. */
@@ -98,20 +96,12 @@ const cosineOf = (weight: number) => 1 - weight / ONE_WEIGHT;
 export interface Looking {
   readonly entries: EntrySearch;
   readonly probes: Probes;
-  /** True where a round begins. */
-  readonly begins: boolean;
 }
 
 /** What a search does in its next step. */
 type Task =
-  /** Scores entries, or weighs codes, of partitions; a round begins with this group. */
-  | {
-      readonly kind: 'entries' | 'codes';
-      readonly probes: Probes;
-      readonly begins: boolean;
-      /** These partitions and, where all of the search fit into memory, those of later steps. */
-      readonly wanted: Uint32Array;
-    }
+  /** Scores entries, or weighs codes, of partitions. */
+  | { readonly kind: 'entries' | 'codes'; readonly probes: Probes }
   /** Weighs the codes of a block, or asks the filter for its rows. */
   | { readonly kind: 'block' | 'ask'; readonly block: number }
   /** Asks a function about candidates, whose ids must be at hand. */
@@ -169,7 +159,7 @@ export class CosineSearch implements Stepped {
     const task = this.#tasks[this.#next];
     if (task === undefined || this.isDone) return null;
     if ('block' in task) return { kind: 'block', block: task.block };
-    if ('probes' in task) return { kind: task.kind, partitions: task.wanted };
+    if ('probes' in task) return { kind: task.kind, partitions: task.probes.partitions };
     if (task.kind === 'filter') {
       return { kind: 'ids', rows: (this.#seen as Seen).candidates.rows as Uint32Array };
     }
@@ -188,7 +178,7 @@ export class CosineSearch implements Stepped {
     else if (task.kind === 'filter') this.#found();
     else {
       if ('block' in task) this.#byCode?.lookAt(task.block);
-      else if (task.kind === 'entries') this.#lookAt(task.probes, task.begins);
+      else if (task.kind === 'entries') this.#lookAt(task.probes);
       else this.#byCode?.lookIn(task.probes);
       if (this.#next === this.#tasks.length) this.#looked();
     }
@@ -198,7 +188,7 @@ export class CosineSearch implements Stepped {
   get looking(): Looking | null {
     const task = this.#tasks[this.#next];
     if (this.isDone || task?.kind !== 'entries') return null;
-    return { entries: this.#entries as EntrySearch, probes: task.probes, begins: task.begins };
+    return { entries: this.#entries as EntrySearch, probes: task.probes };
   }
 
   /** Goes on after these entries were looked at. */
@@ -236,36 +226,16 @@ export class CosineSearch implements Stepped {
   }
 
   /**
-   * Visits the nearest partitions in rounds, each in groups that fit into memory. Where all fit
-   * they are wanted at once, since each read of a host is a round trip.
+   * Visits the nearest partitions in groups that fit into memory: nearly always one, since each
+   * read of a host is a round trip.
    */
   #visit(space: Space, count: number, kind: 'entries' | 'codes'): void {
-    const { partitions, products } = space.route(this.#query, count);
-    const { length } = partitions;
-    this.#work.probes = length;
-    const isOneGroup = this.#index.groupsOf({ partitions, products }).length === 1;
-    const tasks: Task[] = [];
-    let first = 0;
-    for (const share of ROUNDS) {
-      const end = Math.min(length, Math.max(first + 1, Math.round(share * length)));
-      const round = {
-        partitions: partitions.subarray(first, end),
-        products: products.subarray(first, end),
-      };
-      let begins = true;
-      for (const probes of isOneGroup ? [round] : this.#index.groupsOf(round)) {
-        const wanted = isOneGroup ? partitions : probes.partitions;
-        tasks.push({ kind, probes, begins, wanted });
-        begins = false;
-      }
-      first = end;
-      if (first === length) break;
-    }
-    this.#setTasks(tasks);
+    const all = space.route(this.#query, count);
+    this.#work.probes = all.partitions.length;
+    this.#setTasks(this.#index.groupsOf(all).map((probes) => ({ kind, probes })));
   }
 
-  #lookAt(probes: Probes, begins: boolean): void {
-    if (begins) this.#entries?.begin();
+  #lookAt(probes: Probes): void {
     for (const part of this.#index.parts) {
       if (part.entries === null) continue;
       part.addEntries(probes, ranges.clear());
@@ -322,7 +292,8 @@ export class CosineSearch implements Stepped {
     const { error, entriesPerRow } = this.#index.space as Space;
     const found = this.#entries.found(filter !== null || isUnranked || parts.length > 1);
     const isAll = found.weights.length < entriesPerRow * this.#wanted;
-    const candidates = { ...found, cosineOf, error };
+    const { weights, rows, positions } = found;
+    const candidates = { weights, rows, positions, cosineOf, error };
     const mayRepeat = entriesPerRow === 1 || isUnranked;
     return { candidates: mayRepeat ? candidates : withoutCopies(candidates), isAll };
   }

@@ -26,15 +26,14 @@ const FOUR: usize = 16;
 const SECOND: usize = 64;
 
 // Places in `query`: the base and the factor as f32; of sides the base and the shift as i32, and
-// what makes a cut of a difference of cosines, as f32; the limit when the round began, and the
-// address of the state of the search. Behind them lie the tables.
+// what makes a cut of a difference of cosines, as f32; the address of the state of the search.
+// Behind them lie the tables.
 const BASE: usize = 0;
 const FACTOR: usize = 4;
 const SIDE_BASE: usize = 8;
 const SHIFT: usize = 12;
 const CUT: usize = 16;
-const BEFORE: usize = 20;
-const STATE: usize = 24;
+const STATE: usize = 20;
 const TABLES: usize = 32;
 
 /** What a byte of each of 16 rows adds to their sums; `mask` is that of `nibbleMask`. */
@@ -120,14 +119,28 @@ function sidesMask(sums: usize, scales: usize, base: v128, shift: i32, cut: v128
   ));
 }
 
-/** The product that the sides of a row must exceed, whose centroid has `more`. */
+/**
+ * A product that the sides of a row exceed where they do not rule it out, whose centroid has
+ * `more`: one less than follows from the formula, in place of rounding as `sideWeightOf` does.
+ */
 @inline
-function cutOf(query: usize, more: f32, before: i32): i32 {
+function cutOf(query: usize, more: f32, limit: i32): i32 {
   const factor = load<f32>(query, CUT);
   // The highest weight stands for all cosines below -1.
-  if (before >= 2 * ONE || factor == 0) return i16.MIN_VALUE;
-  const cut = (<f32>(ONE - before - 1) - more) * factor;
+  if (limit >= 2 * ONE || factor == 0) return i16.MIN_VALUE;
+  const cut = (<f32>(ONE - limit - 1) - more) * factor - 1;
   return <i32>min(max(cut, <f32>i16.MIN_VALUE), <f32>i16.MAX_VALUE);
+}
+
+/** The lowest limit by which the sides of a row of this sum and coarse scale do not rule it out. */
+@inline
+function sideWeightOf(sides: i32, coarse: i32, query: usize, more: f32): u32 {
+  const factor = load<f32>(query, CUT);
+  if (factor == 0) return 0;
+  const above = min((sides << load<i32>(query, SHIFT)) - load<i32>(query, SIDE_BASE), 0x7fff);
+  const product = (above * coarse + 0x4000) >> 15;
+  const below = <f32>Math.floor(<f32>(ONE - 1) - more - <f32>product / factor);
+  return <u32>min(max(below + 1, 0), 2 * <f32>ONE);
 }
 
 /** Which of four rows have more than `least` as 2,048 times their cosine. */
@@ -178,7 +191,7 @@ function wholeMask(
 
 /** The weight of the row of a lane, by both sums. */
 @inline
-function weightOf(
+function wholeWeightOf(
   lane: usize, sums: usize, second: usize, scale: f32, query: usize, more: f32,
 ): u32 {
   const sides = <u32>load<u16>(sums + (lane << 1));
@@ -190,12 +203,12 @@ function weightOf(
 
 /**
  * Appends the hits among the rows of a block that `mask` leaves. `second` is the address of the
- * second halves of their codes, `sums` that of the sums of their sides, and `code` stands for the
- * first of them.
+ * second halves of their codes, `coarse` that of their coarse scales, `sums` that of the sums of
+ * their sides, and `code` stands for the first of them.
  */
 function takeHits(
-  mask: u32, code: u32, second: usize, sums: usize, bytes: usize, query: usize, more: f32,
-  work: usize,
+  mask: u32, code: u32, second: usize, coarse: usize, sums: usize, bytes: usize, query: usize,
+  more: f32, work: usize,
 ): void {
   const state = <usize>load<u32>(query, STATE);
   const seconds = work + SECOND;
@@ -207,7 +220,11 @@ function takeHits(
     const lane = <usize>ctz<u32>(mask);
     const scale = load<f32>(scales + (lane << 2));
     if (scale == 0) continue;
-    const weight = weightOf(lane, sums, seconds, scale, query, more);
+    const sides = load<u16>(sums + (lane << 1));
+    const weight = max(
+      wholeWeightOf(lane, sums, seconds, scale, query, more),
+      sideWeightOf(sides, load<i16>(coarse + (lane << 1)), query, more),
+    );
     if (weight > load<u32>(state)) continue;
     take(state, next, code + <u32>lane, weight);
     next += <u32>HIT;
@@ -230,7 +247,7 @@ function takeRange(
   const more = load<f32>(ranges, 12);
   const shift = load<i32>(query, SHIFT);
   const base = v128.load16_splat(query, SIDE_BASE);
-  const cut = i16x8.splat(<i16>cutOf(query, more, load<i32>(query, BEFORE)));
+  let cut = i16x8.splat(<i16>cutOf(query, more, load<i32>(state)));
   const scalesAt = bytes * BLOCK;
   const stride = scalesAt + COARSE;
   const secondStride = scalesAt + SCALES;
@@ -257,13 +274,15 @@ function takeRange(
     if (mask == 0) continue;
     const second = secondHalves + <usize>(row / BLOCK) * secondStride;
     const few = mask & 0xffff;
-    if (few) takeHits(few, codes + row, second, work, bytes, query, more, work);
+    const coarse = block + scalesAt;
+    if (few) takeHits(few, codes + row, second, coarse, work, bytes, query, more, work);
     if (mask >> BLOCK) {
       takeHits(
-        mask >> BLOCK, codes + row + BLOCK, second + secondStride, work + COARSE, bytes, query,
-        more, work,
+        mask >> BLOCK, codes + row + BLOCK, second + secondStride, coarse + stride, work + COARSE,
+        bytes, query, more, work,
       );
     }
+    cut = i16x8.splat(<i16>cutOf(query, more, load<i32>(state)));
   }
   return true;
 }
@@ -272,14 +291,12 @@ function takeRange(
  * Hits among the rows of ranges (five 32-bit numbers each, see RANGE in residuals.ts), as pairs of
  * u32 (code, weight). `sides` and `secondHalves` are the addresses of the halves of the codes,
  * `bytes` the bytes of half a code, `query` the address of the formulas and the tables of the first
- * search, and `work` is space for 96 bytes. The sides of an entry are compared with the limit that
- * was there when the round began, so that what is ruled out does not depend on the order of
- * entries.
+ * search, and `work` is space for 96 bytes.
  *
  * Returns how many ranges are done: all, unless the space for hits of a search is full. Then the
  * next range is changed to begin where to continue.
  */
-export function entriesOfRound(
+export function weighEntries(
   sides: usize, secondHalves: usize, ranges: usize, rangeCount: u32, bytes: usize, query: usize,
   work: usize,
 ): u32 {

@@ -6,6 +6,6 @@ export { distinctInto, joinRuns, keysInto, scatter, sortLow } from './joins.asse
 export {
   highProducts, nearestLists, nearestRows, orderInto, productsInto, roundRows, secondRows, sumRows,
 } from './products.assembly';
-export { entriesOfRound, layRows, spreadRows } from './residuals.assembly';
+export { layRows, spreadRows, weighEntries } from './residuals.assembly';
 export { encodeRows, residualTablesInto, rotate } from './rotation.assembly';
 export { weightedHits } from './weighted.assembly';

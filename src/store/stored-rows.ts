@@ -68,8 +68,6 @@ export class StoredRows implements Searched, SearchedPart {
   #ahead: { group: number; blocks: Promise<LoadedBlock[]> } | null = null;
   /** The partitions that were loaded last. */
   #pinned: Iterable<number> = [];
-  /** The array in which a search named them; null where several searches did. */
-  #named: Uint32Array | null = null;
   /** The ids that were read for results. */
   #ids = new Map<number, Id>();
 
@@ -171,24 +169,16 @@ export class StoredRows implements Searched, SearchedPart {
   async load(wants: readonly Want[], signal: AbortSignal | undefined): Promise<void> {
     const [want] = wants;
     if (want.kind === 'block') return this.#loadGroup(want.block, signal);
-    if (this.#areAtHand(wants)) return;
     const all = namedIn(wants);
     if (want.kind === 'entries' || want.kind === 'codes') {
       if (want.kind === 'codes' && this.partitions.codes === null) {
         return this.#loadCodes(all, signal);
       }
       this.#pinned = all;
-      this.#named = null;
       await this.partitions.load(all, signal);
-      this.#named = wants.length === 1 ? want.partitions : null;
       return;
     }
     return want.kind === 'vectors' ? this.#loadVectors(all, signal) : this.#loadIds(all, signal);
-  }
-
-  /** Whether one search wants what it wanted in the round before. */
-  #areAtHand([want, ...others]: readonly Want[]): boolean {
-    return others.length === 0 && 'partitions' in want && want.partitions === this.#named;
   }
 
   /** Whether what several searches want can be at hand at once. */
@@ -202,8 +192,7 @@ export class StoredRows implements Searched, SearchedPart {
 
   /** Whether a load leaves all partitions where they are. */
   holds(wants: readonly Want[]): boolean {
-    if (wants[0].kind !== 'entries') return false;
-    return this.#areAtHand(wants) || this.partitions.holds(namedIn(wants));
+    return wants[0].kind === 'entries' && this.partitions.holds(namedIn(wants));
   }
 
   async #loadGroup(group: number, signal: AbortSignal | undefined): Promise<void> {
