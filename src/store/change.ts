@@ -9,11 +9,13 @@ import { type LongCall, LongWork } from '../base/long-work';
 import { additionOf, type RowsToAdd, rowsToAppend } from '../index/add-rows';
 import { duplicate, type Id, IdRules, IdsOnce } from '../index/ids';
 import { IndexCore } from '../index/index-core';
-import { afterChanges, checkIndexOptions } from '../index/index-options';
+import { afterChanges, checkIndexOptions, type RecallReport } from '../index/index-options';
 import { MemoryIndex } from '../index/memory-index';
 import type { Segment } from '../index/segment';
 import type { Space } from '../index/space';
 import { RowBatch } from '../table/row-batch';
+import { frequenciesToArrow } from '../text/frequency-file';
+import type { FrequencyTable } from '../text/frequency-table';
 import { COLUMN_ROWS, ColumnsFile, refuseOthers, StoredColumns, writeColumns } from './columns';
 import { type Content, countLive, openContent, RowSet, type StoredSegment } from './content';
 import { FolderPlace, withContent } from './folder-place';
@@ -63,11 +65,9 @@ export class FolderChange {
   readonly memory: number;
   /** Reads what is in the files of the generation before; null where none of its rows stay. */
   readonly #reader: Reader | null;
-  /**
-   * The file of a new space; undefined while the space of the previous generation stays, null for
-   * none.
-   */
-  spaceFile: FolderFile | null | undefined;
+  /** The files of the whole index, but for removed rows; at first those that stay. */
+  readonly files: { [kind in FileKind]?: FolderFile };
+  text: Manifest['text'];
   /** What folders say that are merged, whose space is not read. */
   ofFolders: Pick<IndexHeader, 'copies'> | null = null;
   removed = new RowSet();
@@ -97,7 +97,11 @@ export class FolderChange {
     this.memory = memory;
     this.call = call;
     this.writer = new GenerationWriter(folder, base);
-    this.columns = content === null ? [] : content.manifest.columns;
+    const { columns, text, files } = content?.manifest ?? { columns: [], text: null, files: {} };
+    const { removed: _, ...others } = files;
+    this.files = others;
+    this.text = text;
+    this.columns = columns;
     for (const segment of content?.segments ?? []) {
       const { firstRow, endRow } = segment;
       for (const row of content?.removed.within(firstRow, endRow) ?? []) this.removed.add(row);
@@ -148,8 +152,16 @@ export class FolderChange {
 
   /** Writes the file of a space; null for none. */
   async writeSpace(space: Space | null): Promise<void> {
-    const made = space && spaceToArrow(space);
-    this.spaceFile = made && (await this.writer.add('space', made.bytes, made.rows));
+    delete this.files.space;
+    if (space === null) return;
+    const { bytes, rows } = spaceToArrow(space);
+    this.files.space = await this.writer.add('space', bytes, rows);
+  }
+
+  /** Writes the table that weighted the texts. */
+  async writeFrequencies(table: FrequencyTable): Promise<void> {
+    const bytes = frequenciesToArrow(table);
+    this.files.frequencies = await this.writer.add('frequencies', bytes, table.size);
   }
 
   /** The header of the next generation, but for its report. */
@@ -361,50 +373,41 @@ export class FolderChange {
       generation: this.writer.generation,
       previous: null,
       checksum: '',
-      text: null,
+      text: this.text,
       rows: this.segments.reduce((sum, { live }) => sum + live, 0),
       index: this.header,
       columns: this.columns,
       segments: this.segments.map(({ files }) => files),
-      files: this.#others(),
+      files: this.files,
     };
   }
 
-  #others(): Manifest['files'] {
-    const before = this.content === null ? undefined : this.base?.files.space;
-    const space = this.spaceFile === undefined ? before : this.spaceFile;
-    return space ? { space } : {};
-  }
-
-  /** Publishes the change; `changes` are what differs from the generation before. */
-  async publish(
-    changes: Partial<Pick<Manifest, 'text' | 'files'>> & { report?: IndexHeader['report'] } = {},
-  ): Promise<Manifest> {
-    // The header of the rows that were written: an index in memory may change from here on.
-    const { base, content, writer, header } = this;
+  /** Publishes the change; `report` is a new one. */
+  async publish(report = this.#changedReport): Promise<Manifest> {
+    const { writer } = this;
     this.call.signal?.throwIfAborted();
+    // The header of the rows that were written: an index in memory may change from here on.
     const { generation: _, previous: __, checksum: ___, ...made } = this.provisional();
     const left: number[] = [];
     for (const { files, live } of this.segments) {
       if (live === files.files.rows?.rows) continue;
       for (const row of this.removed.within(files.firstRow, files.endRow)) left.push(row);
     }
-    const files: { [kind in FileKind]?: FolderFile } = content === null ? {} : { ...base?.files };
-    delete files.space;
-    delete files.removed;
-    Object.assign(files, this.#others(), changes.files);
+    const files = { ...made.files };
     if (left.length > 0) {
       const rows = Uint32Array.from(left);
       files.removed = await writer.add('removed', removedToArrow(rows), rows.length);
     }
-    const before = content?.parts.report ?? null;
-    const changed = { rowsAdded: this.added, rowsRemoved: this.#removedCount };
-    const report =
-      changes.report === undefined ? before && afterChanges(before, changed) : changes.report;
     // Read back before the commit: only what opens is published.
     const named = new Set(filesOf({ ...made, files }).map(({ name }) => name));
     for (const file of writer.added) if (named.has(file.name)) await checkFile(this.folder, file);
-    const text = changes.text ?? (content === null ? null : (base?.text ?? null));
-    return writer.commit({ ...made, index: { ...header, report }, text, files });
+    return writer.commit({ ...made, index: { ...made.index, report }, files });
+  }
+
+  /** The report of the generation before, after this change. */
+  get #changedReport(): RecallReport | null {
+    const { report } = this.content?.parts ?? { report: null };
+    const changed = { rowsAdded: this.added, rowsRemoved: this.#removedCount };
+    return report && afterChanges(report, changed);
   }
 }

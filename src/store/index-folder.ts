@@ -21,7 +21,7 @@ import { MemoryIndex } from '../index/memory-index';
 import { checkWanted, optimize as optimizeInMemory } from '../index/optimize';
 import type { IdList, SimHashIndex } from '../index/simhash-index';
 import { checkBatch, type RowBatch } from '../table/row-batch';
-import { frequenciesFromArrow, frequenciesToArrow } from '../text/frequency-file';
+import { frequenciesFromArrow } from '../text/frequency-file';
 import type { FrequencyTable } from '../text/frequency-table';
 import type { TextModel, VectorBatch } from '../vectors/vectors';
 import { FolderChange, type NewBatch } from './change';
@@ -31,13 +31,7 @@ import { FolderFacts, readFolder } from './folder-facts';
 import { FolderPlace, withContent } from './folder-place';
 import { neededManifest, prepareNew } from './generations';
 import { findRows } from './id-hashes';
-import {
-  type FileKind,
-  type FolderFile,
-  type Manifest,
-  optionsOf,
-  type TextSettings,
-} from './manifest';
+import { type Manifest, optionsOf, type TextSettings } from './manifest';
 import { type MergeOptions, mergeFolders } from './merge-folders';
 import { type OpenStoredOptions, openStored } from './open';
 import { checkWantedInFiles, optimizeStored } from './optimize-stored';
@@ -225,7 +219,7 @@ export class IndexFolder extends FolderFacts {
     await this.#change({ memory: limit, call }, async (change) => {
       const wanted = checkWantedInFiles(change.core, optimize);
       const report = await optimizeStored(change, wanted);
-      this.manifest = await change.publish({ report });
+      this.manifest = await change.publish(report);
     });
     return this.report as RecallReport;
   }
@@ -306,23 +300,6 @@ export interface BuildOptions extends SimHashIndexOptions, LongCall {
   readonly firstRow?: number | undefined;
 }
 
-/** Checks the options, and separates those of the index, of the call and of the build. */
-function split(given: BuildOptions) {
-  if (typeof given !== 'object' || given === null) throw wrongType('options', 'an object', given);
-  const { memory: _, optimize, replace, like, firstRow, ...rest } = given;
-  const { text, frequencies, signal, onProgress, threads, ...options } = rest;
-  const call: LongCall = {
-    ...(signal && { signal }),
-    ...(onProgress && { onProgress }),
-    ...(threads !== undefined && { threads }),
-  };
-  checkOptions(call, LONG_CALL);
-  checkOptions(optimize, OPTIMIZE_OPTIONS, 'optimize');
-  const others = { ...options, ...(optimize && { optimize }) };
-  if (like !== undefined) checkOptions<object>(others, {}, 'options of a build "like" a folder');
-  return { options, call, optimize, replace, text, frequencies, like, firstRow };
-}
-
 /**
  * Builds the index of a folder from batches, each of which is read once; returns the manifest of
  * the new generation. A refused row and any failure leave the folder as it was.
@@ -332,18 +309,15 @@ export async function buildFolder(
   batches: Iterable<NewBatch> | AsyncIterable<NewBatch>,
   given: BuildOptions,
 ): Promise<Manifest> {
-  const {
-    options,
-    call,
-    optimize,
-    replace = false,
-    text,
-    frequencies,
-    like,
-    firstRow = 0,
-  } = split(given);
+  if (typeof given !== 'object' || given === null) throw wrongType('options', 'an object', given);
+  const { memory: limit, optimize, replace = false, like, firstRow = 0, ...rest } = given;
+  const { text, frequencies, signal, onProgress, threads, ...options } = rest;
+  const call = checkOptions({ signal, onProgress, threads } as LongCall, LONG_CALL);
+  checkOptions(optimize, OPTIMIZE_OPTIONS, 'optimize');
+  const others = { ...options, ...(optimize && { optimize }) };
+  if (like !== undefined) checkOptions<object>(others, {}, 'options of a build "like" a folder');
   if (typeof folder !== 'string') throw wrongType('folder', 'a path', folder);
-  const memory = checkByteCount('memory', given.memory);
+  const memory = checkByteCount('memory', limit);
   checkInteger('firstRow', firstRow, 0, 2 ** 31 - 1);
   // Of the folder that it is like a build takes no row.
   const model =
@@ -370,15 +344,13 @@ export async function buildFolder(
       const wanted = checkWantedInFiles(core, optimize);
       report = await optimizeStored(change, wanted);
     }
-    const files: { [kind in FileKind]?: FolderFile } = {};
     const counted = model?.manifest.files.frequencies;
-    if (frequencies !== undefined) {
-      const bytes = frequenciesToArrow(frequencies);
-      files.frequencies = await change.writer.add('frequencies', bytes, frequencies.size);
-    } else if (model && counted) {
-      files.frequencies = await change.writer.take(counted, model.place.name);
+    if (frequencies) await change.writeFrequencies(frequencies);
+    else if (model && counted) {
+      change.files.frequencies = await change.writer.take(counted, model.place.name);
     }
-    return change.publish({ report, files, text: text ?? model?.manifest.text ?? null });
+    change.text = text ?? model?.manifest.text ?? null;
+    return change.publish(report);
   });
 }
 

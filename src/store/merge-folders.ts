@@ -94,8 +94,9 @@ export async function mergeFolders(
     change.segments = taken;
     change.columns = first.columns;
     const { space: own, frequencies } = first.files;
-    if (own !== undefined) change.spaceFile = await take(own, firstPart);
-    const files = frequencies && { frequencies: await take(frequencies, firstPart) };
+    if (own) change.files.space = await take(own, firstPart);
+    if (frequencies) change.files.frequencies = await take(frequencies, firstPart);
+    change.text = first.text;
     if (!manifestsOnly) await change.checkIds();
     const at = new FolderPlace(manifestsOnly ? folder : firstPart);
     let report = reportOfFirst(first, taken);
@@ -106,7 +107,7 @@ export async function mergeFolders(
       if (isPart) await writeSynced(join(folder, file), answers.table());
       else report = await reportOfAnswers(answers, wanted, call);
     }
-    return change.publish({ report, text: first.text, ...(files && { files }) });
+    return change.publish(report);
   });
 }
 

@@ -12,7 +12,6 @@ import { coreOf, type SimHashIndex } from '../index/simhash-index';
 import type { Space } from '../index/space';
 import type { ColumnInfo } from '../table/columns/types';
 import { checkBatch, type RowBatch } from '../table/row-batch';
-import { frequenciesToArrow } from '../text/frequency-file';
 import { FrequencyTable } from '../text/frequency-table';
 import type { TextModel } from '../vectors/vectors';
 import { FolderChange } from './change';
@@ -151,19 +150,17 @@ async function save(
     given.onProgress?.(done, rows.count);
   }
   const { space } = rows;
-  const spaceFile = origin?.space === space ? before?.files.space : undefined;
-  if (spaceFile) change.spaceFile = spaceFile;
+  const { space: spaceFile, frequencies: counted } = before?.files ?? {};
+  if (spaceFile && origin?.space === space) change.files.space = spaceFile;
   else await change.writeSpace(space);
-  const frequencies = await frequenciesOf(change, before, given.frequencies);
+  if (given.frequencies) await change.writeFrequencies(given.frequencies);
+  else if (counted) change.files.frequencies = counted;
+  change.text = given.text ?? before?.text ?? null;
   // Rows that were optimized meanwhile are in the partitions of another space.
   if (core.changes !== stamp || core.rows !== rows) {
     throw new Error('the index was changed while it was saved, nothing was written');
   }
-  const manifest = await change.publish({
-    report: core.report,
-    text: given.text ?? before?.text ?? null,
-    files: frequencies && { frequencies },
-  });
+  const manifest = await change.publish(core.report);
   return { manifest, segments, space };
 }
 
@@ -216,15 +213,6 @@ async function carriedBy(
 async function columnsOf({ rows }: Segment, carried: CarriedColumns | null) {
   const own = Uint32Array.from({ length: rows.count }, (_, at) => rows.rowAt(at)).sort();
   return carried && (await carried.of(own));
-}
-
-async function frequenciesOf(
-  { writer }: FolderChange,
-  origin: Manifest | null,
-  given: FrequencyTable | undefined,
-) {
-  if (given === undefined) return origin?.files.frequencies;
-  return writer.add('frequencies', frequenciesToArrow(given), given.size);
 }
 
 /** Loads the index of a folder's generation. */

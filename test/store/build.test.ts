@@ -148,7 +148,7 @@ describe('a build', () => {
         await core.rows.settle(new LongWork({}), true);
       }
       await change.flush();
-      return change.publish({ report: null, text: null });
+      return change.publish(null);
     });
     const made = await IndexFolder.open(folder);
     expect(made.files.filter(({ kind }) => kind === 'columns')).toHaveLength(2);
