@@ -223,6 +223,7 @@ export async function nearestByVectors(
       },
       work,
     );
+    for (const [query, one] of asked.entries()) collected[query].draw(one);
   }
   return collected;
 }
@@ -250,7 +251,9 @@ interface NearVector {
 export class NearVectors {
   readonly #k: number;
   readonly #near: Nearest;
-  /** By row the cosine, of int8 vectors with random digits in place of those that rounding lost. */
+  /** Rows of int8 vectors, with random digits to be drawn in place of those that rounding lost, */
+  #rounded: { row: number; position: number; cosine: number; held: DenseVectors }[] = [];
+  /** and by row the cosine with such digits. */
   readonly #given = new Map<number, number>();
 
   constructor(k: number, kind: DenseVectors['kind']) {
@@ -262,26 +265,31 @@ export class NearVectors {
     return this.#near.bound;
   }
 
-  take(
-    { rows, vectors, first }: Chunk,
-    places: Uint32Array,
-    { query, row: own }: EvaluationQuery,
-  ): void {
-    const there = places
+  take({ rows, vectors, first }: Chunk, places: Uint32Array, { query, row: own }: EvaluationQuery) {
+    const positions = places
       .map((place) => first + place)
       .filter((position) => rows[position] !== NO_ROW && rows[position] !== own);
-    const unit = query.unit as Float64Array;
     const held = vectors as DenseVectors;
-    const cosines = held.cosinesOf(there, unit);
-    for (let i = 0; i < there.length; i++) this.#near.take(cosines[i], rows[there[i]]);
-    // What rounding lost takes longest: only of rows that are still near after all of the chunk.
-    for (let i = 0; i < there.length; i++) {
-      const [row, position, cosine] = [rows[there[i]], there[i], cosines[i]];
-      if (cosine < this.bound) continue;
-      const isRounded = held.kind === 'int8';
-      const lost = isRounded ? lostAt(held, { row, position }, unit, cosine) : 0;
-      this.#given.set(row, cosine + lost);
+    const cosines = held.cosinesOf(positions, query.unit as Float64Array);
+    for (let i = 0; i < positions.length; i++) {
+      if (cosines[i] < this.bound) continue;
+      const [row, position, cosine] = [rows[positions[i]], positions[i], cosines[i]];
+      this.#near.take(cosine, row);
+      if (held.kind === 'int8') this.#rounded.push({ row, position, cosine, held });
     }
+  }
+
+  /**
+   * Draws what rounding lost of the rows that are still near. It takes longest, so it follows when
+   * all chunks that are at hand together were taken.
+   */
+  draw({ query }: EvaluationQuery): void {
+    for (const { held, cosine, ...where } of this.#rounded) {
+      if (cosine < this.bound) continue;
+      const lost = lostAt(held, where, query.unit as Float64Array, cosine);
+      this.#given.set(where.row, cosine + lost);
+    }
+    this.#rounded = [];
   }
 
   /** Adds a row, as one that was found among other rows. */
@@ -294,7 +302,7 @@ export class NearVectors {
   /** The rows from which the nearest are taken. */
   get found(): NearVector[] {
     return this.#near.found.map(({ row, score: cosine }) => {
-      return { row, cosine, score: this.#given.get(row) as number };
+      return { row, cosine, score: this.#given.get(row) ?? cosine };
     });
   }
 
