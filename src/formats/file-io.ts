@@ -181,7 +181,7 @@ function gzipOutput(output: RowOutput): RowOutput {
 }
 
 /** Writes all bytes; a call of the system may write only a part of them. */
-async function writeAll(file: FileHandle, chunks: readonly Uint8Array[]): Promise<void> {
+export async function writeAll(file: FileHandle, chunks: readonly Uint8Array[]): Promise<void> {
   for (const chunk of chunks) {
     for (let at = 0; at < chunk.length; ) {
       at += (await file.write(chunk, at, Math.min(chunk.length - at, MAX_CALL_BYTES))).bytesWritten;

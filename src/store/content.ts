@@ -64,13 +64,19 @@ const TABLE_BYTES = 64;
 export type SomeSegments = readonly [first: number, last: number] | undefined;
 
 /** The manifest of the newest generation, checked; null if there is none. */
-export async function manifestAt(place: Place, signal?: AbortSignal): Promise<Manifest | null> {
+export async function manifestAt(
+  place: Pick<Place, 'name' | 'manifest'>,
+  signal?: AbortSignal,
+): Promise<Manifest | null> {
   const found = await place.manifest(signal);
   return found && parseManifest(found.bytes, `${place.name}/${found.name}`, found.generation);
 }
 
 /** The same of an index that must be there. */
-export async function neededAt(place: Place, signal?: AbortSignal): Promise<Manifest> {
+export async function neededAt(
+  place: Pick<Place, 'name' | 'manifest'>,
+  signal?: AbortSignal,
+): Promise<Manifest> {
   const manifest = await manifestAt(place, signal);
   if (manifest === null) throw noManifest(place.name);
   return manifest;

@@ -11,7 +11,7 @@ import type { IdKind } from '../index/ids';
 import { checkReport, type RecallReport, type SimHashIndexOptions } from '../index/index-options';
 import type { ColumnInfo } from '../table/columns/types';
 import type { TextModel } from '../vectors/vectors';
-import { newestManifest } from './generations';
+import { neededManifest } from './generations';
 import {
   type FolderFile,
   filesOf,
@@ -27,8 +27,7 @@ export async function readFolder(folder: string): Promise<{ path: string; manife
   const found = await stat(folder).catch(ignore(['ENOENT', 'ENOTDIR']));
   if (found === null) throw new Error(`there is no folder ${folder}`);
   if (!found.isDirectory()) throw new FormatError('a file, not the folder of an index', folder);
-  const manifest = await newestManifest(folder);
-  if (manifest === null) throw new FormatError('no index: it has no manifest', folder);
+  const manifest = await neededManifest(folder);
   return { path: await pathOf(folder), manifest };
 }
 

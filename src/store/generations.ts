@@ -22,10 +22,10 @@ import {
 import { join } from 'node:path';
 import { grown } from '../base/arrays';
 import { FormatError } from '../base/check';
-import { ignore, syncFolder, writeSynced } from '../formats/file-io';
+import { ignore, syncFolder, writeAll, writeSynced } from '../formats/file-io';
 import { FileChecksum, PIECE_BYTES } from '../table/sealed/seal';
 import type { FileWriter, OpenFile } from './blocks';
-import { LostError } from './content';
+import { LostError, manifestAt, neededAt } from './content';
 import {
   type FileKind,
   FileNames,
@@ -38,7 +38,7 @@ import {
   newManifest,
   parseManifest,
 } from './manifest';
-import { type FoundManifest, noManifest } from './place';
+import type { FoundManifest } from './place';
 
 /** A copy of the newest manifest, for people and other programs. */
 const COPY = 'manifest.json';
@@ -76,18 +76,13 @@ export async function findManifest(folder: string): Promise<FoundManifest | null
   }
 }
 
+const placeOf = (name: string) => ({ name, manifest: () => findManifest(name) });
+
 /** The same, checked. */
-export async function newestManifest(folder: string): Promise<Manifest | null> {
-  const found = await findManifest(folder);
-  return found && parseManifest(found.bytes, join(folder, found.name), found.generation);
-}
+export const newestManifest = (folder: string) => manifestAt(placeOf(folder));
 
 /** The same of a folder that has one; throws a FormatError where there is none. */
-export async function neededManifest(folder: string): Promise<Manifest> {
-  const manifest = await newestManifest(folder);
-  if (manifest === null) throw noManifest(folder);
-  return manifest;
-}
+export const neededManifest = (folder: string) => neededAt(placeOf(folder));
 
 /**
  * The manifest of a generation, checked. Throws ENOENT if it is missing, a FormatError if it is
@@ -148,19 +143,18 @@ export function holdsIndex(folder: string): Error {
 /** One save: its files first, then its manifest, which makes all of them the index at once. */
 export class GenerationWriter implements FileWriter {
   readonly generation: number;
-  readonly #folder: string;
-  readonly #base: Manifest | null;
   /** Those given before the commit are deleted by `abandon`. */
   readonly #names: FileNames;
   /** Files that are open, to be closed by `abandon`. */
-  readonly #open = new Set<GenerationFile>();
+  readonly #open = new Set<FileHandle>();
   /** The finished files of this generation. */
   readonly added: FolderFile[] = [];
 
   /** Writes the generation after `base`, the newest one; null where there is none. */
-  constructor(folder: string, base: Manifest | null) {
-    this.#folder = folder;
-    this.#base = base;
+  constructor(
+    private readonly folder: string,
+    private readonly base: Manifest | null,
+  ) {
     this.generation = (base?.generation ?? 0) + 1;
     this.#names = new FileNames(this.generation);
   }
@@ -175,7 +169,7 @@ export class GenerationWriter implements FileWriter {
   /** Takes a file of another folder: by a hard link, or by a synced copy where links fail. */
   async take(file: FolderFile, folder: string): Promise<FolderFile> {
     const name = this.#names.next(file.kind);
-    const [from, to] = [join(folder, file.name), join(this.#folder, name)];
+    const [from, to] = [join(folder, file.name), join(this.folder, name)];
     await link(from, to).catch(async (error) => {
       if (![...NO_LINKS, 'EXDEV', 'EMLINK'].includes(error.code)) throw error;
       await copyFile(from, to, constants.COPYFILE_EXCL);
@@ -190,14 +184,14 @@ export class GenerationWriter implements FileWriter {
   /** Begins a file of this generation that is written in pieces. */
   async create(kind: FileKind): Promise<OpenFile> {
     const name = this.#names.next(kind);
-    const handle = await open(join(this.#folder, name), 'wx'); // no file of this name exists
+    const handle = await open(join(this.folder, name), 'wx'); // no file of this name exists
     const file = new GenerationFile(handle, (rows, bytes, checksum) => {
       const made = { name, kind, rows, bytes, checksum };
-      this.#open.delete(file);
+      this.#open.delete(handle);
       this.added.push(made);
       return made;
     });
-    this.#open.add(file);
+    this.#open.add(handle);
     return file;
   }
 
@@ -207,27 +201,27 @@ export class GenerationWriter implements FileWriter {
    */
   async commit(content: Omit<Manifest, 'generation' | 'previous' | 'checksum'>): Promise<Manifest> {
     const { generation } = this;
-    const previous = this.#base?.checksum ?? null;
+    const previous = this.base?.checksum ?? null;
     const { bytes, manifest } = newManifest({ generation, previous, ...content });
     const temporary = await this.#addTemporary(bytes);
     // All files have their names on disk before the manifest gets its own.
-    await syncFolder(this.#folder);
+    await syncFolder(this.folder);
     await this.#claim(temporary, manifest);
-    await syncFolder(this.#folder);
+    await syncFolder(this.folder);
     await this.#tidy(bytes, manifest);
     return manifest;
   }
 
   /** Writes and syncs bytes under a temporary name; returns its path. */
   async #addTemporary(bytes: Uint8Array): Promise<string> {
-    const path = join(this.#folder, this.#names.next('manifest'));
+    const path = join(this.folder, this.#names.next('manifest'));
     await writeSynced(path, bytes);
     return path;
   }
 
   /** Gives the manifest its name; throws a LostError where another writer was first. */
   async #claim(from: string, manifest: Manifest): Promise<void> {
-    const to = join(this.#folder, manifestName(this.generation));
+    const to = join(this.folder, manifestName(this.generation));
     try {
       await link(from, to);
     } catch (error) {
@@ -243,15 +237,15 @@ export class GenerationWriter implements FileWriter {
     await rm(from, { force: true }).catch(() => undefined);
     // After two more generations the name is free again. A writer that was delayed for so long
     // finds a later manifest that does not follow its own, and has lost too.
-    const later = (await generationsIn(this.#folder)).find((one) => one > this.generation);
+    const later = (await generationsIn(this.folder)).find((one) => one > this.generation);
     if (later === undefined) return;
-    const next = await readManifest(this.#folder, later).catch(ignore(['ENOENT']));
+    const next = await readManifest(this.folder, later).catch(ignore(['ENOENT']));
     if (next?.previous === manifest.checksum) return;
     // Where others have saved so often that they deleted this manifest, they may have followed it.
     const isThere = await rm(to).then(() => true, ignore(['ENOENT']));
     if (isThere || later === this.generation + 1) throw this.#lost();
     throw new Error(
-      `${this.#folder}: others saved several generations meanwhile, so it cannot be told whether ` +
+      `${this.folder}: others saved several generations meanwhile, so it cannot be told whether ` +
         'this one is among them: open it again and look',
     );
   }
@@ -259,7 +253,7 @@ export class GenerationWriter implements FileWriter {
   #lost(): LostError {
     const { generation } = this;
     const what = `another writer saved generation ${generation} meanwhile`;
-    return new LostError(`${this.#folder}: ${what}, nothing was written`);
+    return new LostError(`${this.folder}: ${what}, nothing was written`);
   }
 
   /**
@@ -270,30 +264,30 @@ export class GenerationWriter implements FileWriter {
   async #tidy(bytes: Uint8Array, manifest: Manifest): Promise<void> {
     const quietly = () => undefined;
     await this.#addTemporary(bytes)
-      .then((temporary) => rename(temporary, join(this.#folder, COPY)))
+      .then((temporary) => rename(temporary, join(this.folder, COPY)))
       .catch(quietly);
-    const needed = new Set([manifest, this.#base].flatMap((one) => (one ? namesOf(one) : [])));
+    const needed = new Set([manifest, this.base].flatMap((one) => (one ? namesOf(one) : [])));
     // Older manifests first: `#claim` relies on it.
-    const names = await readdir(this.#folder).catch(() => []);
+    const names = await readdir(this.folder).catch(() => []);
     const order = (name: string) => manifestGeneration(name) ?? Number.MAX_SAFE_INTEGER;
     for (const name of names.sort((a, b) => order(a) - order(b))) {
       const generation = generationOf(name);
       // Skips files of other programs, of later writers, and files that are still needed.
       if (generation === null || generation > this.generation || needed.has(name)) continue;
-      await rm(join(this.#folder, name), { force: true }).catch(quietly);
+      await rm(join(this.folder, name), { force: true }).catch(quietly);
     }
-    await syncFolder(this.#folder).catch(quietly);
+    await syncFolder(this.folder).catch(quietly);
   }
 
   /** Deletes what was written after an error; returns the error to throw in its place. */
   async abandon(error: unknown): Promise<unknown> {
-    for (const file of this.#open) await file.abandon();
+    for (const handle of this.#open) await handle.close().catch(() => undefined);
     for (const name of this.#names.given) {
-      await rm(join(this.#folder, name), { force: true }).catch(() => undefined);
+      await rm(join(this.folder, name), { force: true }).catch(() => undefined);
     }
     if ((error as NodeJS.ErrnoException)?.code !== 'ENOENT') return error;
     // The writer that won deletes the files of this one, so ENOENT means that this one has lost.
-    const generations = await generationsIn(this.#folder).catch(() => []);
+    const generations = await generationsIn(this.folder).catch(() => []);
     return (generations.at(-1) ?? 0) >= this.generation ? this.#lost() : error;
   }
 }
@@ -307,20 +301,15 @@ const LEAST_PIECE_BYTES = 2 ** 13;
 class GenerationFile implements OpenFile {
   /** Bytes given so far: the size of the file at its end. */
   #bytes = 0;
-  readonly #handle: FileHandle;
-  readonly #ended: (rows: number, bytes: number, checksum: string) => FolderFile;
   /** The bytes that wait; most files of a small folder need a few KiB of it. */
   #piece = new Uint8Array(LEAST_PIECE_BYTES);
   readonly #checksum = new FileChecksum();
 
   /** `ended` is called at the end with the checksum. */
   constructor(
-    handle: FileHandle,
-    ended: (rows: number, bytes: number, checksum: string) => FolderFile,
-  ) {
-    this.#handle = handle;
-    this.#ended = ended;
-  }
+    private readonly handle: FileHandle,
+    private readonly ended: (rows: number, bytes: number, checksum: string) => FolderFile,
+  ) {}
 
   /** Appends bytes. Their memory may change once the promise resolves. */
   async write(chunks: readonly Uint8Array[]): Promise<void> {
@@ -337,12 +326,10 @@ class GenerationFile implements OpenFile {
     }
   }
 
-  /** Hashes and writes a piece. One system call may write only a part of it. */
-  async #put(piece: Uint8Array): Promise<void> {
+  /** Hashes and writes a piece. */
+  #put(piece: Uint8Array): Promise<void> {
     this.#checksum.add(piece);
-    for (let at = 0; at < piece.length; ) {
-      at += (await this.#handle.write(piece, at, piece.length - at)).bytesWritten;
-    }
+    return writeAll(this.handle, [piece]);
   }
 
   /** Writes the rest, syncs and closes; returns the checksum, 16 hexadecimal digits. */
@@ -350,13 +337,8 @@ class GenerationFile implements OpenFile {
     const rest = this.#bytes % PIECE_BYTES;
     // An empty file has the checksum of one empty piece, as in `fileChecksum`.
     if (rest > 0 || this.#bytes === 0) await this.#put(this.#piece.subarray(0, rest));
-    await this.#handle.sync();
-    await this.#handle.close();
-    return this.#ended(rows, this.#bytes, this.#checksum.text);
-  }
-
-  /** Closes the file without ending it: the caller deletes it. */
-  async abandon(): Promise<void> {
-    await this.#handle.close().catch(() => undefined);
+    await this.handle.sync();
+    await this.handle.close();
+    return this.ended(rows, this.#bytes, this.#checksum.text);
   }
 }

@@ -25,7 +25,7 @@ import { loadSegment } from './load-index';
 import type { SegmentFiles } from './manifest';
 import { mergeSegments } from './merge-segments';
 import { withPlace } from './place';
-import { blockGroups, type LoadedBlock } from './reader';
+import { type BlockName, blockGroups, blockNames, inGroups, type LoadedBlock } from './reader';
 import { SearchQueue, together } from './stored-index';
 import { StoredRows } from './stored-rows';
 import { layoutOf, memoryOfRow, writeSegment } from './write-segment';
@@ -98,23 +98,15 @@ async function placeAll(
   change.removed = new RowSet(); // removed rows were left out
 }
 
-/** A segment in parts of some blocks each, with about so many rows. */
+/** A segment in parts of some blocks of rows each, with so many rows. */
 function cut(segment: StoredSegment, mostRows: number): StoredSegment[] {
-  if (segment.count <= mostRows) return [segment];
   const { blocks } = segment;
-  const parts: StoredSegment[] = [];
-  for (let first = 0, end = 0; first < blocks.count; first = end) {
-    let count = 0;
-    for (; end < blocks.count; end++) {
-      if (blocks.of[end] !== ROWS) continue;
-      if (count > 0 && count + blocks.rows[end] > mostRows) break;
-      count += blocks.rows[end];
-    }
-    const [from, to] = [first, end];
-    const isHere = (i: number) => i >= from && i < to && blocks.of[i] === ROWS;
-    if (count > 0) parts.push({ ...segment, count, blocks: someOf(blocks, isHere) });
-  }
-  return parts;
+  const rowsOf = ({ block }: BlockName) => blocks.rows[block];
+  return inGroups(blockNames([segment], 'rows'), rowsOf, mostRows).map((names) => {
+    const here = new Set(names.map(({ block }) => block));
+    const count = names.reduce((sum, one) => sum + rowsOf(one), 0);
+    return { ...segment, count, blocks: someOf(blocks, (block) => here.has(block)) };
+  });
 }
 
 /** Pieces as one segment; null where no row is left. */

@@ -213,7 +213,7 @@ export function blockNames(segments: readonly StoredSegment[], of: 'rows' | 'all
   });
 }
 
-/** The same in groups of about so many bytes, with those of vectors where these are read too. */
+/** The same in groups of so many bytes, with those of vectors where these are read too. */
 export function blockGroups(
   segments: readonly StoredSegment[],
   of: 'rows' | 'rows and vectors' | 'all' = 'rows',
@@ -230,21 +230,22 @@ export function bytesOfBlock({ segment, block }: BlockName, hasVectors: boolean)
   return bytes[block] + (hasVectors ? vectorsBytes[block] : 0);
 }
 
-/** Items in their order, in groups of about so many bytes. */
+/** Items in their order, in groups of at most so many bytes, or of one item. */
 export function inGroups<T>(
   items: Iterable<T>,
   bytesOf: (item: T) => number,
   groupBytes = GROUP_BYTES,
 ): T[][] {
   const groups: T[][] = [];
-  let bytes = groupBytes;
+  let bytes = 0;
   for (const item of items) {
-    if (bytes >= groupBytes) {
+    const own = bytesOf(item);
+    if (groups.length === 0 || bytes + own > groupBytes) {
       groups.push([]);
       bytes = 0;
     }
     groups[groups.length - 1].push(item);
-    bytes += bytesOf(item);
+    bytes += own;
   }
   return groups;
 }

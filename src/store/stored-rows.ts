@@ -78,10 +78,9 @@ export class StoredRows implements Searched, SearchedPart {
     this.bits = parts.bits;
     this.space = space;
     this.reader = new Reader(content);
-    const groups = blockGroups(segments).map((group) =>
-      group.filter(({ segment, block }) => segment.blocks.partitions[block] !== NO_PARTITION),
-    );
-    this.#groups = groups.filter((group) => group.length > 0);
+    this.#groups = blockGroups(segments, 'rows', ({ segment, block }) => {
+      return segment.blocks.partitions[block] !== NO_PARTITION;
+    });
     this.blockCount = this.#groups.length;
     this.#known = segments.map(({ firstRow, endRow, count }) => ({
       positions: new Uint32Array(endRow - firstRow),
@@ -196,13 +195,11 @@ export class StoredRows implements Searched, SearchedPart {
   }
 
   async #loadGroup(group: number, signal: AbortSignal | undefined): Promise<void> {
-    const read = (i: number, signal?: AbortSignal) =>
-      this.reader.blocks(this.#groups[i], { part: 'whole', signal });
-    const blocks = await (this.#ahead?.group === group ? this.#ahead.blocks : read(group, signal));
+    const read = (i: number) => this.reader.blocks(this.#groups[i], { part: 'whole', signal });
+    const blocks = await (this.#ahead?.group === group ? this.#ahead.blocks : read(group));
     this.#ahead = null;
     this.#setScratch(blocks);
     if (group + 1 === this.#groups.length) return;
-    // Another search may want it, so the signal of this one does not stop it.
     const next = { group: group + 1, blocks: read(group + 1) };
     next.blocks.catch(() => undefined); // reported when it is waited for
     this.#ahead = next;
