@@ -83,7 +83,10 @@ async function newPositions(
   return positions;
 }
 
-/** The blocks of each partition, of all segments: of copies of rows there, then of its rows. */
+/**
+ * The blocks of each partition, of all segments: of copies of rows there, then of its rows. A large
+ * partition comes in pieces, unless rows of segments interleave.
+ */
 async function* partitionsOf(
   reader: Reader,
   segments: readonly StoredSegment[],
@@ -98,10 +101,14 @@ async function* partitionsOf(
     lists.set(place, own);
     own.push(name);
   }
-  const inOrder = [...lists].sort(([a], [b]) => a - b).map(([, names]) => names);
-  const bytesOf = (names: readonly BlockName[]) =>
-    names.reduce((sum, name) => sum + bytesOfBlock(name, true), 0);
-  const groups = inGroups(inOrder, bytesOf);
+  const bytesOf = (name: BlockName) => bytesOfBlock(name, true);
+  const isApart = ({ firstRow }: StoredSegment, i: number) =>
+    firstRow >= (segments[i - 1]?.endRow ?? 0);
+  const mayCut = segments.every(isApart);
+  const pieces = [...lists]
+    .sort(([a], [b]) => a - b)
+    .flatMap(([, names]) => (mayCut ? inGroups(names, bytesOf) : [names]));
+  const groups = inGroups(pieces, (names) => names.reduce((sum, name) => sum + bytesOf(name), 0));
   const names = groups.map((group) => group.flat());
   for await (const blocks of reader.each(names, how)) {
     let first = 0;

@@ -127,6 +127,6 @@ describe('a folder that is changed where it is', () => {
     expect(columns?.values('note').slice(4, 6)).toEqual(['about row 4', 'about row 6']);
     const twice = [...batches, { ...batches[0], vectors: all.slice(0, 200) }];
     const again = IndexFolder.build(join(root, 'twice'), twice, options);
-    await expect(again).rejects.toThrow(/same id|not there yet/);
+    await expect(again).rejects.toThrow(/have the id|not there yet/);
   });
 });
