@@ -127,6 +127,11 @@ export class MemoryIndex {
     return Math.min(codes, Math.floor(entries / space.entriesPerRow));
   }
 
+  /** How many rows neighbours may have to become one segment. */
+  get mostRows(): number {
+    return Math.min(this.options.maxSegmentRows ?? MAX_SEGMENT_ROWS, this.#roomOfMemory);
+  }
+
   /**
    * How many rows the tail may have. Without a space it has no limit, since a segment would make no
    * search faster.
@@ -147,7 +152,7 @@ export class MemoryIndex {
   #seal(): void {
     this.#tail.assign();
     const end = this.nextRow;
-    const most = Math.min(this.options.maxSegmentRows ?? MAX_SEGMENT_ROWS, this.#roomOfMemory);
+    const most = this.mostRows;
     let parts: Placed[] = [this.#tail];
     let rows = this.#tail.rows.liveCount;
     for (let last = this.#segments.at(-1); last !== undefined; last = this.#segments.at(-1)) {

@@ -10,13 +10,16 @@ import { coreOf, SimHashIndex } from '../index/simhash-index';
 import type { RowVectors } from '../index/vectors/row-vectors';
 import { ResidualMemory } from '../kernels/residual-memory';
 import { copyResiduals, type Residuals } from '../kernels/residuals';
-import { type BlockRows, type BlockTable, COPIES, idAt, NO_PARTITION, ROWS } from './blocks';
+import { type BlockRows, COPIES, idAt, NO_PARTITION, ROWS } from './blocks';
 import { type Content, openContent, type StoredSegment } from './content';
 import { filesOf, type Manifest, manifestName, optionsOf } from './manifest';
 import { type Place, readOf, withPlace } from './place';
-import { blockGroups, positionsIn, Reader } from './reader';
+import { blockGroups, inGroups, positionsIn, Reader } from './reader';
 
-/** The index of a generation, with a segment for each of its segments; closes the place. */
+/**
+ * The index of a generation; closes the place. Segments become one where that fits into a memory,
+ * since one is searched in less time than several.
+ */
 export function loadIndex(place: Place, manifest: Manifest, call: LongCall): Promise<SimHashIndex> {
   const path = `${place.name}/${manifestName(manifest.generation)}`;
   return withPlace(place, async () => {
@@ -27,21 +30,27 @@ export function loadIndex(place: Place, manifest: Manifest, call: LongCall): Pro
     const core = coreOf(index);
     core.take(content.parts);
     core.ids = new IdRules(manifest.index.ids);
+    const { options } = core.rows;
+    const { nextRow } = manifest.index;
+    const { mostRows } = new MemoryIndex(options, content.space, nextRow);
     const segments: Segment[] = [];
     let done = 0;
-    for (const stored of content.segments) {
-      const vectors = core.rows.options.newVectors?.() ?? null;
-      const segment = await loadSegment(content, stored, vectors, call.signal);
+    for (const stored of inGroups(content.segments, ({ count }) => count, mostRows)) {
+      const segment = await loadSegment(
+        content,
+        stored,
+        options.newVectors?.() ?? null,
+        call.signal,
+      );
       const { rows } = segment;
       if (core.ids.kind === 'bigint') {
         core.ids.learn(Array.from({ length: rows.count }, (_, at) => rows.idAt(at, 0)));
       }
       segments.push(segment);
-      done += stored.count;
+      done += rows.count;
       call.onProgress?.(Math.min(done, manifest.rows), manifest.rows);
     }
-    const { nextRow } = manifest.index;
-    core.rows = new MemoryIndex(core.rows.options, content.space, nextRow, segments);
+    core.rows = new MemoryIndex(options, content.space, nextRow, segments);
     if (index.count !== manifest.rows) {
       asFormatError(path, () => {
         throw new Error(`${index.count} rows were found, it says ${manifest.rows}`);
@@ -51,23 +60,27 @@ export function loadIndex(place: Place, manifest: Manifest, call: LongCall): Pro
   });
 }
 
-/** Loads a segment; `vectors` is an empty place for its vectors, null where there are none. */
+/**
+ * Loads neighbours as one segment, of which each partition has the rows of all; `vectors` is an
+ * empty place for their vectors, null where there are none.
+ */
 export async function loadSegment(
   content: Content,
-  segment: StoredSegment,
+  stored: readonly StoredSegment[],
   vectors: RowVectors | null,
   signal?: AbortSignal,
 ): Promise<Segment> {
   const { space, parts, manifest, removed } = content;
-  const { blocks: table } = segment;
   const partitions = space?.count ?? 1;
-  const { starts, counts, firsts, next } = listsOf(table, partitions);
+  const { starts, counts, firsts, next, positions: of } = listsOf(stored, partitions);
   const coded = starts[partitions];
-  const { firstRow, endRow, count } = segment;
+  const { firstRow } = stored[0];
+  const { endRow } = stored[stored.length - 1];
+  const count = stored.reduce((sum, one) => sum + one.count, 0);
   const from = { firstRow, bytesPerCode: parts.hasher.bytesPerCode, vectors };
   const rows = Rows.toFill(from, endRow, count, coded);
   const bytesPerEntry = space?.bytesPerEntry ?? 0;
-  const hasCopies = table.of.includes(COPIES);
+  const hasCopies = stored.some(({ blocks }) => blocks.of.includes(COPIES));
   const entryCount = firsts[partitions];
   const memory = bytesPerEntry > 0 ? new ResidualMemory(bytesPerEntry, entryCount) : null;
   const entries =
@@ -78,12 +91,13 @@ export async function loadSegment(
     : null;
   const isNumber = manifest.index.ids === 'number';
   const how = { part: 'whole', hasVectors: true, signal } as const;
-  for await (const blocks of new Reader(content).each(blockGroups([segment], 'all'), how)) {
+  for await (const blocks of new Reader(content).each(blockGroups(stored, 'all'), how)) {
     for (const loaded of blocks) {
-      const { rows: own, block } = loaded;
-      const at = table.starts[block];
+      const { rows: own, segment } = loaded;
       const { ids } = own;
-      const positions = positionsIn(loaded);
+      const moved = of.get(segment) as Uint32Array;
+      const positions = positionsIn(loaded).map((position) => moved[position]);
+      const [at] = positions;
       if (!own.isCopy) {
         rows.fill(at, own.rows, own.codes, ids && ((place) => idAt(ids, place, 0, isNumber)));
         vectors?.restore(loaded.vectors, positions);
@@ -126,18 +140,32 @@ function takeEntries(
 
 /**
  * For each partition the position of its first row, last how many rows have codes; how many entries
- * it has, of its rows and of copies of others, and the first one; and the next of both.
+ * it has, of its rows and of copies of others, and the first one; and the next of both. And of each
+ * segment the positions that its rows get.
  */
-function listsOf({ of, partitions: all, rows }: BlockTable, partitions: number) {
+function listsOf(stored: readonly StoredSegment[], partitions: number) {
   const starts = new Uint32Array(partitions + 1);
   const counts = new Uint32Array(partitions);
-  all.forEach((p, block) => {
-    if (p === NO_PARTITION) return;
-    counts[p] += rows[block];
-    if (of[block] === ROWS) starts[p + 1] += rows[block];
-  });
+  for (const { blocks } of stored) {
+    blocks.partitions.forEach((p, block) => {
+      if (p === NO_PARTITION) return;
+      counts[p] += blocks.rows[block];
+      if (blocks.of[block] === ROWS) starts[p + 1] += blocks.rows[block];
+    });
+  }
   for (let p = 0; p < partitions; p++) starts[p + 1] += starts[p];
   const firsts = firstEntries(counts);
   const copies = firsts.map((first, p) => (p < partitions ? first + starts[p + 1] - starts[p] : 0));
-  return { starts, counts, firsts, next: { rows: firsts.slice(), copies } };
+  // Rows without codes follow all others.
+  const ends = starts.slice();
+  const positions = new Map(stored.map((one) => [one, new Uint32Array(one.count)]));
+  for (const [{ blocks }, own] of positions) {
+    blocks.partitions.forEach((of, block) => {
+      if (blocks.of[block] !== ROWS) return;
+      const p = of === NO_PARTITION ? partitions : of;
+      const first = blocks.starts[block];
+      for (let i = 0; i < blocks.rows[block]; i++) own[first + i] = ends[p]++;
+    });
+  }
+  return { starts, counts, firsts, next: { rows: firsts.slice(), copies }, positions };
 }

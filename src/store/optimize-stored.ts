@@ -82,7 +82,7 @@ async function placeAll(
     const segments = group.map((i) => content.segments[i]);
     const pieces: SegmentFiles[] = [];
     for (const part of segments.flatMap((segment) => cut(segment, mostRows))) {
-      const held = await loadSegment(content, part, noVectorsOf(content), work.call.signal);
+      const held = await loadSegment(content, [part], noVectorsOf(content), work.call.signal);
       const own = new MemoryIndex(core.rows.options, content.space, part.endRow, [held]);
       const index = await own.placed(space, work);
       for (const made of index.sealed()) {
