@@ -11,7 +11,7 @@ import unittest
 import numpy as np
 import pyarrow as pa
 
-from halfspace.spark import layout, survey
+from halfspace.spark import keys, layout, survey
 from halfspace.spark import rows as travel
 
 #: What a worker does to rows before a child gets them; pandas takes 2.3 CPU seconds to import.
@@ -128,6 +128,27 @@ class Layout(unittest.TestCase):
         [found] = survey._look(False)(iter(files))
         seen = json.loads(found.column("seen")[0].as_py())
         self.assertEqual((seen["spans"], seen["ascends"], seen["rows"]), ([[7, 8], [9, 9], [3, 5], [0, 1], [10, 10]], True, 8))
+
+    def test_keys_tie_the_rows_that_near_rows_with_an_equal_key_connect(self):
+        codes = codes_of("clustered", 300, 128)
+        behind = np.random.default_rng(3).integers(0, 40, (len(codes), 3), np.uint32)
+        apart = np.unpackbits(codes[:, None] ^ codes[None], axis=2).sum(2)
+        is_near = (apart <= 6) & (behind[:, None] == behind[None]).any(2)
+        expected = np.arange(len(codes))
+        for _ in codes:
+            expected = np.where(is_near, expected[None], len(codes)).min(1)
+        self.assertGreater(len(set(expected)), 5)
+        self.assertLess(len(set(expected)), 250)
+        self.assertEqual(keys.tied(codes, behind.T, 6).tolist(), expected.tolist())
+
+    def test_rows_of_equal_keys_that_are_not_near_are_left_to_the_command(self):
+        codes = codes_of("random", 4000, 128)
+        behind = np.zeros((4000, 4), np.uint8)
+        rows = pa.record_batch({"id": pa.array(range(4000)), "code": pa.array([b"?"] * 4000)})
+        rows = travel.with_codes(rows, np.hstack([codes, behind]))
+        found, left = keys.by_keys(iter([rows]), 16, 20)
+        self.assertEqual([*found], [])
+        self.assertTrue((travel.matrix(next(left).column("code")) == codes).all())
 
     def test_a_worker_does_not_import_pandas(self):
         said = subprocess.check_output([sys.executable, "-c", WORK], text=True)

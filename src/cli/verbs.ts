@@ -95,6 +95,11 @@ export const VERBS: readonly Verb[] = [
         '--on-error WHAT: stop|null = stop':
           'At a vector that makes no code: stop, or give the row a null code and count it',
       }),
+      // For the Spark package, whose tasks find near texts by them.
+      ...hidden({
+        '--keys J: number 0<..1':
+          'Behind a code the keys of which texts of this Jaccard similarity share one',
+      }),
     ],
     example: 'halfspace fingerprint datasets/sample/docs.jsonl --bits 128 -o codes.arrow',
     load: async () => (await import('./verbs/fingerprint')).run,

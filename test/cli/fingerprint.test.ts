@@ -23,6 +23,26 @@ const VECTORS = Array.from({ length: 50 }, (_, row) =>
   Array.from({ length: 6 }, (_, i) => ((row * 37 + i * 101) % 23) - 11),
 );
 
+// For the Spark package: --keys is no option of the manual.
+it('puts keys behind the codes of texts, of which alike ones share one', async () => {
+  const words = Array.from({ length: 80 }, (_, i) => `w${(i * i) % 83}`);
+  const folder = await ownFolder();
+  const texts = join(folder, 'texts.jsonl');
+  const lines = [words, [...words.slice(0, 78), 'other', 'end'], words.map((one) => `${one}x`)];
+  const rows = [...lines.map((one) => ({ text: one.join(' ') })), { text: null }];
+  await writeFile(texts, rows.map((row) => JSON.stringify(row)).join('\n'));
+  const how = ['--projection', 'minwise', '--tokens', 'shingles:2', '--bits', '128'];
+  const codesOf = async (...more: string[]) =>
+    (await readCodes((await fingerprint(texts, ...how, ...more)).out)).codes;
+  const [plain, keyed] = await Promise.all([codesOf(), codesOf('--keys', '0.7')]);
+  expect([plain.bits, keyed.bits, keyed.isNull(3)]).toEqual([128, 128 + 32 * 26, true]);
+  const keysOf = (row: number) => new Uint32Array(keyed.at(row).slice(16).buffer);
+  const shared = (a: number, b: number) =>
+    keysOf(a).filter((key, i) => key === keysOf(b)[i]).length;
+  expect(keyed.at(1).slice(0, 16)).toEqual(plain.at(1).slice());
+  expect([shared(0, 1) > 10, shared(0, 2)]).toEqual([true, 0]);
+});
+
 // Both inputs have several batches, so that one is decoded while another is hashed.
 it('writes the same bytes with any number of threads, of vectors and of texts', {
   tags: 'thorough',

@@ -159,7 +159,10 @@ function sourceOf(source: Codes | SimHashIndex) {
 }
 
 /** What takes the keys of texts that become sets; null for other rows. */
-function keysFor(rows: InputRows, bandsOf: (bits: number) => MinBands | null): BandKeys | null {
+export function keysFor(
+  rows: InputRows,
+  bandsOf: (bits: number) => MinBands | null,
+): BandKeys | null {
   const { bits = DEFAULT_BITS, projection } = rows.optionsFor(undefined);
   const bands = projection === 'minwise' && rows.choice.kind === 'text' ? bandsOf(bits) : null;
   return bands && new BandKeys(bands);

@@ -4,9 +4,11 @@
  * which `fingerprint --frequencies` weighs words.
  */
 
-import { frequenciesToArrow, type RowWriter } from '../../node';
+import { Codes, frequenciesToArrow, type RowWriter } from '../../node';
 import { freeNames } from '../../table/row-batch';
+import { bandsFor } from '../../text/text-set';
 import type { Call } from '../call';
+import { keysFor } from '../input/collection';
 import { countFrequencies, openInputRows } from '../input/input-rows';
 import { chooseSource, namedColumns, openInput } from '../input/open-input';
 import { counted } from '../output/figures';
@@ -22,8 +24,10 @@ export async function run(call: Call): Promise<0 | 1> {
     : [...(idColumn === null ? [] : [idColumn]), ...source.otherColumns];
   let out: RowWriter | null = null;
   let width = '';
+  const least = call.number('keys');
   for await (const batch of source) {
-    const code = await source.hash(batch);
+    if (least !== undefined) source.keys = keysFor(source, (bits) => bandsFor(least, bits));
+    const code = withKeys(await source.hash(batch), source.keys?.all());
     width = ` of ${code.bits} bits`;
     const header = { bits: code.bits, ...code.origin };
     out ??= await openOutput(call, { inputs: [input], header, formulas: 'keep' });
@@ -37,6 +41,21 @@ export async function run(call: Call): Promise<0 | 1> {
   source.sayNulls();
   call.say(`${counted(out.rowCount, 'code')}${width}`);
   return 0;
+}
+
+/** Codes with the keys of their rows behind them, of which each row has as many. */
+function withKeys(codes: Codes, keys: Uint32Array | undefined): Codes {
+  if (!keys?.length) return codes;
+  const { count, bytesPerCode, validity, origin } = codes;
+  const more = keys.byteLength / count;
+  const bytes = new Uint8Array(keys.buffer, keys.byteOffset, keys.byteLength);
+  const made = Codes.allocate(count, { bits: 8 * (bytesPerCode + more), validity, origin });
+  for (let row = 0; row < count; row++) {
+    const at = row * (bytesPerCode + more);
+    made.bytes.set(codes.bytes.subarray(row * bytesPerCode, (row + 1) * bytesPerCode), at);
+    made.bytes.set(bytes.subarray(row * more, (row + 1) * more), at + bytesPerCode);
+  }
+  return made;
 }
 
 /** Counts the texts of all inputs. Memory grows with the distinct words, not with the texts. */

@@ -20,6 +20,7 @@ from pyspark.sql.types import StructType
 from ..command import stream, write_rows
 from . import layout
 from .fingerprint import options
+from .keys import KEY_BYTES, by_keys, with_key
 from .rows import (
     Batches,
     array,
@@ -59,26 +60,31 @@ class Coded:
     members: DataFrame | None
     count: int
     bits: int
+    #: How many keys stand behind a code.
+    keys: int = 0
 
     @staticmethod
-    def of(frame: DataFrame, stages: Checkpoint, name: str | None = None) -> Coded:
+    def of(frame: DataFrame, stages: Checkpoint, name: str | None = None, bits: int | None = None) -> Coded:
         """The rows of a frame that can have near ones: codes are bytes of one width, or a long. Checks
-        ids, which the caller names `name`. The frame is computed once, and kept."""
+        ids, which the caller names `name`. The frame is computed once, and kept. What is behind `bits` of a
+        code are keys."""
         schema = frame.schema
         found, rows = survey(frame, name, stages, "packed codes")
         narrowest, widest = found.widths
         if found.rows > 0 and widest != narrowest:
             raise ValueError(f"expected codes of one width, got {narrowest} and {widest} bytes")
-        bits = 8 * (widest or 1)
+        width = widest or 1
+        own = min(width, -(-(bits or 8 * width) // 8))
+        sizes = {"bits": 8 * own, "keys": (width - own) // KEY_BYTES}
         if found.rows < 2 or found.codes > 0.9 * found.rows:
-            return Coded(rows, schema, None, found.rows, bits)
+            return Coded(rows, schema, None, found.rows, **sizes)
         same = [name for name in frame.columns if name != "id"]
         every = rows.mapInArrow(unpacked, schema)
         firsts = every.groupBy(*same).agg(F.min("id").alias("first"))
         members = stages.keep(every.join(firsts, same).select("first", "id"), "equal codes")
         first = firsts.select(F.col("first").alias("id"), *same)
         distinct, rows = survey(first, None, stages, "distinct codes")
-        return Coded(rows, schema, members, distinct.rows, bits)
+        return Coded(rows, schema, members, distinct.rows, **sizes)
 
     def kind(self, column: str) -> str:
         return self.schema[column].dataType.simpleString()
@@ -87,6 +93,18 @@ class Coded:
         """How the command reads and compares the rows: codes of bytes tell their width."""
         bits = 64 if self.kind("code") == "bigint" else None
         return options(code="code", bits=bits, max_distance=max_distance)
+
+    @property
+    def own(self) -> int | None:
+        """The bytes of a code that are before its keys; None where there are none."""
+        return self.bits // 8 if self.keys > 0 else None
+
+    def blocks(self, max_distance: int) -> list[list[int]]:
+        """The blocks of bits in one of which near rows agree: where codes have keys, of each the first."""
+        if self.keys == 0:
+            return layout.blocks_of(self.bits, max_distance)
+        starts = (self.bits + 8 * KEY_BYTES * key for key in range(self.keys))
+        return [[*range(start, start + layout.BLOCK_BITS)] for start in starts]
 
     def within(self) -> list[str]:
         return options(within="within" if "within" in self.schema.names else None)
@@ -145,8 +163,14 @@ def ties(coded: Coded, max_distance: int, cell_rows: int) -> DataFrame:
     words += [*coded.words(max_distance), *coded.within()]
     kind = coded.kind("id")
 
+    own = coded.own
+
     def tie(_: layout.Cell, batches: Batches) -> Batches:
-        rows = Rows(unpacked(batches))
+        left = unpacked(batches)
+        if own is not None:
+            found_by_keys, left = by_keys(left, own, max_distance)
+            yield from found_by_keys
+        rows = Rows(left)
         for found in stream(words, rows.sent()):
             dropped = found.filter(pc.not_equal(found.column("group"), found.column("row")))
             ends = [rows.ids(dropped.column(name)) for name in ("group", "row")]
@@ -166,12 +190,13 @@ def _in_cells(
     if coded.count <= cell_rows:
         log.info("%d codes: one cell", coded.count)
         return coded.packed.coalesce(1).mapInArrow(functools.partial(join, layout.Cell([], [])), schema)
-    blocks = layout.blocks_of(coded.bits, distance)
+    blocks = coded.blocks(distance)
     made = layout.layout_of(blocks, _census(coded, blocks), cell_rows)
     cells = made.cells
     log.info("%d codes: %d cells by the values of %d blocks", coded.count, len(cells), len(blocks))
     keys = keys_of(coded.packed.sparkSession, len(cells) or 1)
-    sent = coded.packed.mapInArrow(_copying(made, keys), "key long, cell int, side int, rows binary")
+    copy = _copying(made, keys, coded.own)
+    sent = coded.packed.mapInArrow(copy, "key long, cell int, side int, rows binary")
     parts = to_tasks(sent, len(cells) or 1, "cell", "side")
 
     def join_cells(batches: Batches) -> Batches:
@@ -197,8 +222,9 @@ def _census(coded: Coded, blocks: list[list[int]]) -> np.ndarray:
     return sum(every, np.zeros(1, np.int64)).reshape(len(blocks), layout.VALUES)
 
 
-def _copying(made: layout.Layout, keys: list[int]) -> Callable[[Batches], Batches]:
-    """Copies of packed rows, by cell and side, with the keys of their cells."""
+def _copying(made: layout.Layout, keys: list[int], own: int | None = None) -> Callable[[Batches], Batches]:
+    """Copies of packed rows, by cell and side, with the keys of their cells. Of keys behind the `own` bytes
+    of their codes a copy has the one by which it came to its cell."""
 
     def copy(batches: Batches) -> Batches:
         for rows in unpacked(batches):
@@ -206,7 +232,10 @@ def _copying(made: layout.Layout, keys: list[int]) -> Callable[[Batches], Batche
                 if len(there) == 0:
                     continue
                 columns = [array(np.array([one])) for one in (keys[cell], np.int32(cell), np.int32(side))]
-                columns.append(as_value(pa.Table.from_batches([rows.take(array(there))])))
+                copied = rows.take(array(there))
+                if own is not None:
+                    copied = with_key(copied, own, made.cells[cell].agree[0] // 8)
+                columns.append(as_value(pa.Table.from_batches([copied])))
                 yield pa.RecordBatch.from_arrays(columns, ["key", "cell", "side", "rows"])
 
     return copy

@@ -9,6 +9,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from .cells import CELL_ROWS
+from .keys import connect
 from .rows import Batches, array, numbers, pieces
 from .stages import Checkpoint
 
@@ -54,10 +55,5 @@ def _connected(pairs: pa.Table) -> Batches:
     ids = ids.take(pc.sort_indices(ids))
     a, b = (numbers(pc.index_in(column, ids).combine_chunks()) for column in pairs.columns)
     least = np.arange(len(ids))
-    while len(a):
-        np.minimum.at(least, np.maximum(least[a], least[b]), np.minimum(least[a], least[b]))
-        while (least != least[least]).any():
-            least = least[least]
-        apart = least[a] != least[b]
-        a, b = a[apart], b[apart]
+    connect(least, a, b)
     yield pa.RecordBatch.from_arrays([ids, ids.take(array(least))], ["id", "least"])

@@ -73,12 +73,14 @@ def dedup(
         known = _known(codes, against, max_distance, cell_rows, stages, id)
         parts.append(known)
         codes = codes.join(known.select("id"), "id", "left_anti")
-    coded = Coded.of(codes.drop("value"), stages, id if against is None else None)
+    coded = Coded.of(
+        codes.drop("value"), stages, id if against is None else None, bits if source.keys else None
+    )
     grouped = components(edges(coded, max_distance, cell_rows), stages, cell_rows)
     alike = coded.words(max_distance)
     words = options(keep=rule, keep_at_most=keep_at_most)
     if source.least:
-        words += source.exact_words()
+        words += source.exact_words(max_distance)
         compared = source.compared(rows, codes)
     else:
         words += [*alike, *options(within=within and "within")]

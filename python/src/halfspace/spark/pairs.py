@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
@@ -47,12 +48,14 @@ class Source:
         usual = {} if self.kind != "text" else SETS if self.least else NEAR_TEXT
         self.hashing = {**usual, **hashing}
         self.id, self.within, self.bits, self.max_distance = id, within, bits, max_distance
+        #: The least similarity by which keys stand behind the codes, where these are of sets of texts.
+        self.keys = self.least.get("min_jaccard") if self.hashing.get("projection") == "minwise" else None
 
     def rows(self, frame: DataFrame, **more: Column) -> DataFrame:
         """The columns id, code, within, and those of `more`."""
         code = F.col(self.column)
         if self.kind != "code":
-            code = fingerprint(code, bits=self.bits, **self.hashing)
+            code = fingerprint(code, bits=self.bits, keys=self.keys, **self.hashing)
         columns = [F.col(self.id).alias("id"), code.alias("code")]
         columns += [F.col(self.within).cast("string").alias("within")] if self.within is not None else []
         return frame.select(*columns, *(column.alias(name) for name, column in more.items()))
@@ -62,10 +65,11 @@ class Source:
         sources = frame.select(F.col(self.id).alias("id"), F.col(self.column).alias("source"))
         return codes.drop("code").join(sources, "id")
 
-    def exact_words(self) -> list[str]:
-        """How the command reads and compares rows exactly, from a file."""
+    def exact_words(self, max_distance: int | None) -> list[str]:
+        """How the command reads and compares rows exactly, from a file. Without a distance it finds texts by
+        their keys."""
         how = {name: value for name, value in self.hashing.items() if name in ("tokens", "normalize")}
-        words = [f"--{self.kind}", "source", *options(bits=self.bits, max_distance=self.max_distance)]
+        words = [f"--{self.kind}", "source", *options(bits=self.bits, max_distance=max_distance)]
         return [*words, *options(**self.least, **how, within=self.within and "within")]
 
 
@@ -111,7 +115,7 @@ def pairs(
             tables = [stages.keep(codes, "codes") for codes in tables]
         check_kind(tables[1], id)
         return between(tables[0], tables[1], max_distance, cell_rows, stages, id)
-    coded = Coded.of(tables[0], stages, id)
+    coded = Coded.of(tables[0], stages, id, bits if source.keys else None)
     if not source.least:
         return near_of(coded, max_distance, cell_rows)
     grouped = components(edges(coded, max_distance, cell_rows), stages, cell_rows)
@@ -146,11 +150,13 @@ def edges(codes: Coded, max_distance: int, cell_rows: int) -> DataFrame:
 def _exact(rows: DataFrame, source: Source) -> DataFrame:
     """The pairs within components that are as similar as wanted: no other pairs are near."""
     [name] = (least.removeprefix("min_") for least in source.least)
-    words = ["pairs", "-", "-q", *source.exact_words()]
+    most = pa.scalar(source.max_distance, pa.uint16())
+    words = ["pairs", "-", "-q", *source.exact_words(None if source.keys else source.max_distance)]
 
     def compare(batches: Batches) -> Batches:
         own = Rows(batches)
         for found in on_file(words, own.sent()):
+            found = found.filter(pc.less_equal(found.column("distance"), most))
             columns = [*pairs_of(own, own, found).columns, found.column(name)]
             yield pa.RecordBatch.from_arrays(columns, ["id_a", "id_b", "distance", name])
 

@@ -143,3 +143,11 @@ def matrix(column: pa.Array) -> np.ndarray:
     values = np.frombuffer(flat.buffers()[1] or b"", np.uint8)
     start = flat.offset * width
     return values[start : start + len(flat) * width].reshape(len(flat), width)
+
+
+def with_codes(rows: pa.RecordBatch, codes: np.ndarray) -> pa.RecordBatch:
+    """Rows with the codes of a matrix in place of theirs."""
+    data = pa.py_buffer(np.ascontiguousarray(codes))
+    column = pa.Array.from_buffers(pa.binary(codes.shape[1]), len(codes), [None, data])
+    columns = [column if name == "code" else rows.column(name) for name in rows.schema.names]
+    return pa.RecordBatch.from_arrays(columns, rows.schema.names)

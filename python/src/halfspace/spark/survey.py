@@ -121,7 +121,8 @@ class _Seen:
         if self.widths[0] == self.widths[1]:
             found = layout.hashes_of(matrix(codes))
             few = found[found < self.least[-1]] if len(self.least) == SKETCH else found
-            self.least = np.unique(np.concatenate([self.least, few]))[:SKETCH]
+            every = np.sort(np.concatenate([self.least, few]))  # np.unique imports numpy.ma
+            self.least = every[np.diff(every, prepend=~every[:1]) != 0][:SKETCH]
 
     def said(self) -> pa.Array:
         """All that as one value."""
