@@ -6,6 +6,7 @@
 
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { ascending } from '../base/arrays';
 import { asFormatError, checkOptions, FormatError, messageOf, wrongType } from '../base/check';
 import { LONG_CALL, type LongCall } from '../base/long-work';
 import { checksumOf } from '../formats/file-io';
@@ -15,7 +16,7 @@ import { idAt, NO_PARTITION, vectorChecks, type WrittenBlock } from './blocks';
 import { COLUMN_ROWS, StoredColumns } from './columns';
 import { openContent, RowSet, type StoredSegment, wholeFile } from './content';
 import { FolderPlace } from './folder-place';
-import { checkCopy, generationsIn, newestManifest } from './generations';
+import { checkCopy, generationsIn, neededManifest } from './generations';
 import { bucketsOf, hashFile, hashOfId, refuseEqualIds } from './id-hashes';
 import {
   checkFileChecksum,
@@ -82,7 +83,7 @@ async function healthOf(folder: string, call: LongCall): Promise<FolderHealth> {
     }
   };
   const own = (await generationsIn(folder)).at(-1) ?? 1;
-  const manifest = await attempt(manifestName(own), () => wholeManifest(folder));
+  const manifest = await attempt(manifestName(own), () => neededManifest(folder));
   if (manifest === null) return { generation: 0, rows: 0, problems };
   // Each file is read for its checksum, then as searches read it.
   const total = filesOf(manifest).reduce((sum, { bytes }) => sum + 2 * bytes, 1);
@@ -108,13 +109,6 @@ function problemOf(error: unknown, path: string): string {
   if ((error as NodeJS.ErrnoException)?.code === 'ENOENT') return 'missing';
   const message = messageOf(error);
   return message.startsWith(`${path}: `) ? message.slice(path.length + 2) : message;
-}
-
-/** The manifest of the newest generation, checked; throws where there is none. */
-async function wholeManifest(folder: string): Promise<Manifest> {
-  const manifest = await newestManifest(folder);
-  if (manifest === null) throw new Error('there is no manifest, so this is no index');
-  return manifest;
 }
 
 /** Compares the size and checksum of a file with the manifest; throws what is wrong. */
@@ -145,21 +139,15 @@ async function checkContent(
     const content = await attempt(name, () => openContent(place, manifest));
     if (content === null) return;
     const reader = new Reader(content);
-    const check = new ContentCheck(reader, passed);
-    let isSound = true;
+    let live = 0;
     for (const segment of content.segments) {
-      const found = await attempt((segment.files.blocks as FolderFile).name, async () => {
-        await check.segment(segment);
-        return true;
-      });
-      isSound &&= found === true;
+      const { name } = segment.files.blocks as FolderFile;
+      live += (await attempt(name, () => checkSegment(reader, segment, passed))) ?? Number.NaN;
     }
-    if (!isSound) return;
+    if (Number.isNaN(live)) return;
     await attempt(name, async () => {
-      const { live } = check;
-      if (live !== manifest.rows)
-        throw new Error(`${live} rows are there, it says ${manifest.rows}`);
-      await refuseEqualIds(reader);
+      if (live === manifest.rows) return refuseEqualIds(reader);
+      throw new Error(`${live} rows are there, it says ${manifest.rows}`);
     });
   });
 }
@@ -174,76 +162,57 @@ interface Noted {
   readonly copyIn: Uint32Array;
 }
 
-/** Checks the rows of segments; the first problem throws. */
-class ContentCheck {
-  readonly #reader: Reader;
-  readonly #columns: StoredColumns;
-  readonly #passed: (bytes: number) => void;
-  /** Rows that were found and are not removed. */
-  live = 0;
-
-  constructor(reader: Reader, passed: (bytes: number) => void) {
-    this.#reader = reader;
-    this.#columns = new StoredColumns(reader);
-    this.#passed = passed;
-  }
-
-  async segment(segment: StoredSegment): Promise<void> {
-    const { blocks: table, count } = segment;
-    const file = segment.files.rows as FolderFile;
-    const noted = {
-      seen: new RowSet(),
-      rowAt: new Uint32Array(count),
-      secondAt: new Uint32Array(count).fill(NO_PARTITION),
-      hashes: new BigUint64Array(count),
-      copyOf: new Uint32Array(count),
-      copyIn: new Uint32Array(count).fill(NO_PARTITION),
-    };
-    const groups = blockGroups([segment], 'all');
-    for await (const blocks of this.#reader.each(groups, { part: 'whole', hasVectors: true })) {
-      // Readers of hosts read heads alone, by another checksum.
-      await this.#reader.blocks(blocks, { part: 'head' });
-      asFormatError(this.#reader.pathOf(file), () => {
-        for (const block of blocks)
-          block.rows.isCopy ? noteCopies(block, noted) : noteRows(block, noted);
-      });
-      for (const { block } of blocks) this.#passed(table.bytes[block] + table.vectorsBytes[block]);
-    }
-    const { rowAt, secondAt, copyOf, copyIn } = noted;
-    for (const row of rowAt) this.live += Number(!this.#reader.content.removed.has(row));
-    const isCopied = (second: number, at: number) =>
-      second === copyIn[at] && (second === NO_PARTITION || copyOf[at] === rowAt[at]);
-    asFormatError(this.#reader.pathOf(file), () => {
-      if (!secondAt.every(isCopied)) throw new Error(OTHER_COPIES);
-    });
-    if (segment.files.hashes !== undefined) await this.#checkHashes(segment, noted.hashes);
-    if (segment.files.columns !== undefined) await this.#checkColumns(segment);
-  }
-
-  /** Reads the carried columns, whose checksums are compared. */
-  async #checkColumns(segment: StoredSegment): Promise<void> {
-    const names = this.#reader.content.manifest.columns.map(({ name }) => name);
-    for (let first = 0; first < segment.count; first += COLUMN_ROWS) {
-      const count = Math.min(COLUMN_ROWS, segment.count - first);
-      const places = Uint32Array.from({ length: count }, (_, i) => first + i);
-      await this.#columns.at(segment, places, names);
-      this.#passed(((segment.files.columns as FolderFile).bytes * count) / segment.count);
+/** Checks the rows of a segment; the first problem throws. Returns how many are there. */
+async function checkSegment(
+  reader: Reader,
+  segment: StoredSegment,
+  passed: (bytes: number) => void,
+): Promise<number> {
+  const { blocks: table, count, files } = segment;
+  const path = reader.pathOf(files.rows as FolderFile);
+  const noted = {
+    seen: new RowSet(),
+    rowAt: new Uint32Array(count),
+    secondAt: new Uint32Array(count).fill(NO_PARTITION),
+    hashes: new BigUint64Array(count),
+    copyOf: new Uint32Array(count),
+    copyIn: new Uint32Array(count).fill(NO_PARTITION),
+  };
+  const how = { part: 'whole', hasVectors: true } as const;
+  for await (const blocks of reader.each(blockGroups([segment], 'all'), how)) {
+    // Readers of hosts read heads alone, by another checksum.
+    await reader.blocks(blocks, { part: 'head' });
+    for (const block of blocks) {
+      asFormatError(path, () => (block.rows.isCopy ? noteCopies : noteRows)(block, noted));
+      passed(table.bytes[block.block] + table.vectorsBytes[block.block]);
     }
   }
-
-  /** The file of hashes is the one that is written for these rows. */
-  async #checkHashes(segment: StoredSegment, hashes: BigUint64Array): Promise<void> {
-    const file = segment.files.hashes as FolderFile;
-    const { buckets } = segment;
-    for await (const _ of bucketsOf(this.#reader, segment)); // compares checksums
-    const { blocks } = hashFile(hashes);
-    const isSame = ({ body }: WrittenBlock, i: number) => body.checksum === buckets.checksums[i];
-    asFormatError(this.#reader.pathOf(file), () => {
-      if (blocks.length === buckets.count && blocks.every(isSame)) return;
-      throw new Error('its hashes of ids are not those of the rows, or out of order');
-    });
-    this.#passed(file.bytes);
+  const { rowAt, secondAt, copyOf, copyIn } = noted;
+  const isCopied = (second: number, at: number) =>
+    second === copyIn[at] && (second === NO_PARTITION || copyOf[at] === rowAt[at]);
+  if (!secondAt.every(isCopied)) throw new FormatError(OTHER_COPIES, path);
+  if (files.hashes) await checkHashes(reader, segment, noted.hashes);
+  passed(files.hashes?.bytes ?? 0);
+  // Reads the carried columns, whose checksums are compared.
+  const columns = new StoredColumns(reader);
+  const names = reader.content.manifest.columns.map(({ name }) => name);
+  for (let first = 0; first < count && files.columns; first += COLUMN_ROWS) {
+    const places = ascending(Math.min(COLUMN_ROWS, count - first)).map((i) => first + i);
+    await columns.at(segment, places, names);
+    passed((files.columns.bytes * places.length) / count);
   }
+  return rowAt.filter((row) => !reader.content.removed.has(row)).length;
+}
+
+/** The file of hashes is the one that is written for these rows. */
+async function checkHashes(reader: Reader, segment: StoredSegment, hashes: BigUint64Array) {
+  const { buckets, files } = segment;
+  for await (const _ of bucketsOf(reader, segment)); // compares checksums
+  const { blocks } = hashFile(hashes);
+  const isSame = ({ body }: WrittenBlock, i: number) => body.checksum === buckets.checksums[i];
+  if (blocks.length === buckets.count && blocks.every(isSame)) return;
+  const what = 'its hashes of ids are not those of the rows, or out of order';
+  throw new FormatError(what, reader.pathOf(files.hashes as FolderFile));
 }
 
 const OTHER_COPIES = 'damaged: its copies are not those of the rows';
