@@ -16,7 +16,7 @@ import type { Space } from '../index/space';
 import { RowBatch } from '../table/row-batch';
 import { frequenciesToArrow } from '../text/frequency-file';
 import type { FrequencyTable } from '../text/frequency-table';
-import { COLUMN_ROWS, ColumnsFile, refuseOthers, StoredColumns, writeColumns } from './columns';
+import { COLUMN_ROWS, columnsFile, refuseOthers, StoredColumns } from './columns';
 import { type Content, countLive, openContent, RowSet, type StoredSegment } from './content';
 import { FolderPlace, withContent } from './folder-place';
 import { GenerationWriter } from './generations';
@@ -251,8 +251,9 @@ export class FolderChange {
     const live = segment.rows.count;
     const made = await writeSegment(writer, header, segment, core.rows.space);
     if (columns === null) return { files: made, live };
-    const files = { ...made.files, columns: await writeColumns(writer, columns) };
-    return { files: { ...made, files }, live };
+    const file = await columnsFile(writer);
+    await file.add(columns);
+    return { files: { ...made, files: { ...made.files, columns: await file.end() } }, live };
   }
 
   /** The carried columns of the rows that wait; null where none are carried. */
@@ -355,7 +356,7 @@ export class FolderChange {
     const { signal } = this.call;
     const columns = new StoredColumns(new Reader(content));
     const names = this.columns.map(({ name }) => name);
-    const output = new ColumnsFile(await this.writer.create('columns'));
+    const output = await columnsFile(this.writer);
     for (const segment of segments) {
       const rows = await columns.rowsOf(segment, signal);
       const live = ascending(rows.length).filter((at) => !this.removed.has(rows[at]));

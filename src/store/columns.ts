@@ -11,7 +11,7 @@ import { arrowWriter } from '../table/arrow/writer';
 import type { ColumnInfo } from '../table/columns/types';
 import { RowBatch } from '../table/row-batch';
 import { COLUMNS_HEADER, carriedRows } from '../table/sealed/index-rows';
-import type { FileWriter, OpenFile } from './blocks';
+import type { FileWriter } from './blocks';
 import type { Content, StoredSegment } from './content';
 import type { FolderFile } from './manifest';
 import { blockGroups, type Reader } from './reader';
@@ -142,43 +142,31 @@ export function refuseOthers(added: RowBatch, before: readonly ColumnInfo[]): vo
   throw new Error(`the carried columns are ${list(before)}; those given are ${list(given)}`);
 }
 
-/** Writes columns as a file of carried columns. */
-export async function writeColumns(writer: FileWriter, batch: RowBatch): Promise<FolderFile> {
-  const output = new ColumnsFile(await writer.create('columns'));
-  await output.add(batch);
-  return output.end();
-}
-
 /** Rows of a batch: a search that shows ten rows reads as many batches. */
 const BATCH_ROWS = 1024;
 
-/** A file of carried columns that is written batch by batch. */
-export class ColumnsFile {
-  readonly #output: OpenFile;
-  readonly #encoder = arrowWriter('file', COLUMNS_HEADER);
+/** Begins a file of carried columns, to which batches are added. */
+export async function columnsFile(writer: FileWriter) {
+  const output = await writer.create('columns');
+  const encoder = arrowWriter('file', COLUMNS_HEADER);
   /** Rows that are not a whole batch yet; null before the first. */
-  #rest: RowBatch | null = null;
-  #count = 0;
-
-  constructor(output: OpenFile) {
-    this.#output = output;
-  }
-
-  async add(batch: RowBatch): Promise<void> {
-    this.#count += batch.count;
-    const all = this.#rest === null ? batch : RowBatch.join([this.#rest, batch]);
-    let first = 0;
-    for (; first + BATCH_ROWS <= all.count; first += BATCH_ROWS) {
-      await this.#output.write(this.#encoder.encode(all.slice(first, first + BATCH_ROWS)));
-    }
-    this.#rest = all.slice(first, all.count);
-  }
-
-  async end(): Promise<FolderFile> {
-    if (this.#rest !== null && (this.#rest.count > 0 || this.#count === 0)) {
-      await this.#output.write(this.#encoder.encode(this.#rest));
-    }
-    await this.#output.write(this.#encoder.finish());
-    return this.#output.end(this.#count);
-  }
+  let rest: RowBatch | null = null;
+  let count = 0;
+  return {
+    async add(batch: RowBatch): Promise<void> {
+      count += batch.count;
+      const all = rest === null ? batch : RowBatch.join([rest, batch]);
+      let first = 0;
+      for (; first + BATCH_ROWS <= all.count; first += BATCH_ROWS) {
+        await output.write(encoder.encode(all.slice(first, first + BATCH_ROWS)));
+      }
+      rest = all.slice(first, all.count);
+    },
+    async end(): Promise<FolderFile> {
+      if (rest !== null && (rest.count > 0 || count === 0))
+        await output.write(encoder.encode(rest));
+      await output.write(encoder.finish());
+      return output.end(count);
+    },
+  };
 }

@@ -185,14 +185,13 @@ export class GenerationWriter implements FileWriter {
   async create(kind: FileKind): Promise<OpenFile> {
     const name = this.#names.next(kind);
     const handle = await open(join(this.folder, name), 'wx'); // no file of this name exists
-    const file = new GenerationFile(handle, (rows, bytes, checksum) => {
+    this.#open.add(handle);
+    return writtenInPieces(handle, (rows, bytes, checksum) => {
       const made = { name, kind, rows, bytes, checksum };
       this.#open.delete(handle);
       this.added.push(made);
       return made;
     });
-    this.#open.add(handle);
-    return file;
   }
 
   /**
@@ -295,50 +294,43 @@ export class GenerationWriter implements FileWriter {
 const LEAST_PIECE_BYTES = 2 ** 13;
 
 /**
- * Writes a file that must not exist yet, in pieces of 1 MiB, each hashed first, so that memory
- * holds one piece and the checksum needs no second reading; `end` returns it.
+ * Writes a file in pieces of 1 MiB, each hashed first, so that memory holds one piece and the
+ * checksum needs no second reading. `ended` is called once the file is synced and closed.
  */
-class GenerationFile implements OpenFile {
+function writtenInPieces(
+  handle: FileHandle,
+  ended: (rows: number, bytes: number, checksum: string) => FolderFile,
+): OpenFile {
   /** Bytes given so far: the size of the file at its end. */
-  #bytes = 0;
+  let bytes = 0;
   /** The bytes that wait; most files of a small folder need a few KiB of it. */
-  #piece = new Uint8Array(LEAST_PIECE_BYTES);
-  readonly #checksum = new FileChecksum();
-
-  /** `ended` is called at the end with the checksum. */
-  constructor(
-    private readonly handle: FileHandle,
-    private readonly ended: (rows: number, bytes: number, checksum: string) => FolderFile,
-  ) {}
-
-  /** Appends bytes. Their memory may change once the promise resolves. */
-  async write(chunks: readonly Uint8Array[]): Promise<void> {
-    for (const chunk of chunks) {
-      for (let from = 0; from < chunk.length; ) {
-        const filled = this.#bytes % PIECE_BYTES;
-        const some = chunk.subarray(from, from + PIECE_BYTES - filled);
-        while (filled + some.length > this.#piece.length) this.#piece = grown(this.#piece);
-        this.#piece.set(some, filled);
-        this.#bytes += some.length;
-        from += some.length;
-        if (filled + some.length === PIECE_BYTES) await this.#put(this.#piece);
+  let piece = new Uint8Array(LEAST_PIECE_BYTES);
+  const checksum = new FileChecksum();
+  const put = (some: Uint8Array) => {
+    checksum.add(some);
+    return writeAll(handle, [some]);
+  };
+  return {
+    async write(chunks) {
+      for (const chunk of chunks) {
+        for (let from = 0; from < chunk.length; ) {
+          const filled = bytes % PIECE_BYTES;
+          const some = chunk.subarray(from, from + PIECE_BYTES - filled);
+          while (filled + some.length > piece.length) piece = grown(piece);
+          piece.set(some, filled);
+          bytes += some.length;
+          from += some.length;
+          if (filled + some.length === PIECE_BYTES) await put(piece);
+        }
       }
-    }
-  }
-
-  /** Hashes and writes a piece. */
-  #put(piece: Uint8Array): Promise<void> {
-    this.#checksum.add(piece);
-    return writeAll(this.handle, [piece]);
-  }
-
-  /** Writes the rest, syncs and closes; returns the checksum, 16 hexadecimal digits. */
-  async end(rows: number): Promise<FolderFile> {
-    const rest = this.#bytes % PIECE_BYTES;
-    // An empty file has the checksum of one empty piece, as in `fileChecksum`.
-    if (rest > 0 || this.#bytes === 0) await this.#put(this.#piece.subarray(0, rest));
-    await this.handle.sync();
-    await this.handle.close();
-    return this.ended(rows, this.#bytes, this.#checksum.text);
-  }
+    },
+    async end(rows) {
+      const rest = bytes % PIECE_BYTES;
+      // An empty file has the checksum of one empty piece, as in `fileChecksum`.
+      if (rest > 0 || bytes === 0) await put(piece.subarray(0, rest));
+      await handle.sync();
+      await handle.close();
+      return ended(rows, bytes, checksum.text);
+    },
+  };
 }
