@@ -20,6 +20,7 @@ import {
   saveIndex,
   TextHasher,
 } from '../../src/node';
+import { segmentsOf } from '../index/spread';
 import { bundled } from './child';
 import { temporaryFolder } from './collection';
 import { clustered, DIMENSIONS, found } from './kinds';
@@ -108,6 +109,10 @@ describe('folders that were built apart', () => {
     const folder = join(root, 'merged.hs');
     const merged = await IndexFolder.merge(folder, three);
     expect(merged.rowCount).toBe(COUNT);
+    // They stay as many segments in the folder, and are one in memory.
+    const manifest = JSON.parse(readFileSync(join(folder, 'manifest-000001.json'), 'utf8'));
+    expect(manifest.segments.length).toBe(3);
+    expect(segmentsOf(await openIndex(folder))).toBe(1);
     await expectAll(folder, all);
   });
 
