@@ -46,7 +46,7 @@ export class StoredColumns {
       if (known.includes(name)) continue;
       throw wrongValue('names', `some of ${known.join(', ') || 'no columns'}`, name);
     }
-    const parts: { segment: StoredSegment; places: Uint32Array }[] = [];
+    const parts: RowBatch[] = [];
     /** For each index in `rows` the position of the row in the concatenated parts. */
     const order = new Uint32Array(rows.length);
     let found = 0;
@@ -63,20 +63,14 @@ export class StoredColumns {
         if (isThere && !this.#content.removed.has(rows[i])) return place;
         throw wrongValue('rows', 'rows of the index', rows[i]);
       });
-      parts.push({ segment, places });
+      if (names.length > 0) parts.push(await this.at(segment, places, names, signal));
       for (const i of own) order[i] = found++;
     }
     if (found < rows.length) throw wrongValue('rows', 'rows of the index', 'others');
-    if (names.length === 0 || parts.length === 0) {
-      return RowBatch.of(Object.fromEntries(names.map((name) => [name, []])));
-    }
-    const chosen: RowBatch[] = [];
-    for (const { segment, places } of parts) {
-      chosen.push(await this.at(segment, places, names, signal));
-    }
+    if (parts.length === 0) return RowBatch.of(Object.fromEntries(names.map((name) => [name, []])));
     // Parts come in the order of segments; other orders of rows are restored at the end.
     const isInOrder = order.every((place, i) => place === i);
-    return isInOrder ? RowBatch.join(chosen) : RowBatch.join(chosen).select(order);
+    return isInOrder ? RowBatch.join(parts) : RowBatch.join(parts).select(order);
   }
 
   /** All live rows, ascending. */
