@@ -230,6 +230,11 @@ export class FolderChange {
     this.#waitingColumns.push(batch);
   }
 
+  /** How many rows of a segment are there. */
+  liveIn({ firstRow, endRow, files }: SegmentFiles): number {
+    return (files.rows?.rows ?? 0) - this.removed.within(firstRow, endRow).length;
+  }
+
   /** Writes the rows that wait as a segment. */
   async flush(): Promise<void> {
     const { core } = this;

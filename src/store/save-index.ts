@@ -43,8 +43,8 @@ interface Origin {
   /** The real path of the folder. */
   readonly path: string;
   readonly manifest: Manifest;
-  /** Until they are merged in memory. */
-  readonly segments: WeakMap<Segment, SegmentFiles>;
+  /** Of each segment in memory those that have its rows, until it is merged. */
+  readonly segments: WeakMap<Segment, readonly SegmentFiles[]>;
   readonly space: Space | null;
 }
 
@@ -131,7 +131,7 @@ async function save(
   const before = origin?.manifest ?? null;
   const carried = await carriedBy(folder, before, given.columns, () => rows.liveRows());
   change.columns = carried?.columns ?? [];
-  const segments = new WeakMap<Segment, SegmentFiles>();
+  const segments: Origin['segments'] = new WeakMap();
   let done = 0;
   for (const segment of rows.sealed()) {
     given.signal?.throwIfAborted();
@@ -139,13 +139,16 @@ async function save(
     if (live === 0) continue;
     const known = given.columns === undefined ? origin?.segments.get(segment) : undefined;
     const whole = known ? segment : rows.compacted(segment);
-    const next = known
-      ? { files: known, live }
-      : await change.written(whole, await columnsOf(whole, carried));
-    segments.set(whole, next.files);
-    change.segments.push(next);
     const { rows: own } = whole;
     for (let at = 0; at < own.count; at++) if (own.isRemoved(at)) change.removed.add(own.rowAt(at));
+    const next = known
+      ? known.map((files) => ({ files, live: change.liveIn(files) })).filter(({ live }) => live > 0)
+      : [await change.written(whole, await columnsOf(whole, carried))];
+    segments.set(
+      whole,
+      next.map(({ files }) => files),
+    );
+    change.segments.push(...next);
     done += live;
     given.onProgress?.(done, rows.count);
   }
@@ -224,7 +227,10 @@ export async function loadFolder(
   const place = new FolderPlace(folder);
   const index = await loadIndex(place, manifest, call);
   const { rows } = coreOf(index);
-  const segments = new WeakMap(rows.sealed().map((one, i) => [one, manifest.segments[i]]));
+  // Segments of a folder are neighbours in one of the index.
+  const filesOf = ({ rows: { firstRow, endRow } }: Segment) =>
+    manifest.segments.filter((one) => one.firstRow >= firstRow && one.firstRow < endRow);
+  const segments = new WeakMap(rows.sealed().map((one) => [one, filesOf(one)]));
   origins.set(index, { path: await pathOf(folder), manifest, segments, space: rows.space });
   return index;
 }

@@ -531,3 +531,26 @@ it('saves a segment of rows without codes, which have no copies', async () => {
   expect((await IndexFolder.verify(folder)).problems).toEqual([]);
   expect((await openIndex(folder)).count).toBe(801);
 });
+
+it('keeps the files of all segments of a folder, which are one in memory', async () => {
+  const folder = newFolder();
+  const index = new SimHashIndex({ bits: 60, dimensions: DIMENSIONS, vectors: 'int8' });
+  const vectors = vectorsFor(1000, 5);
+  await index.addAll({ ...vectors, values: vectors.values.subarray(0, 700 * DIMENSIONS) });
+  await saveIndex(index, folder);
+  const more = { ...vectors, values: vectors.values.subarray(700 * DIMENSIONS) };
+  await (await IndexFolder.open(folder)).append(more);
+  const rowsOf = async () => (await filesIn(folder, 'rows')).map(({ name }) => name);
+  const before = await rowsOf();
+  expect(before).toHaveLength(2);
+  const opened = await openIndex(folder);
+  for (const row of [3, 4, 702]) opened.remove(row);
+  await saveIndex(opened, folder);
+  expect(await rowsOf()).toEqual(before);
+  for (let row = 700; row < 1000; row++) if (row !== 702) opened.remove(row);
+  await saveIndex(opened, folder);
+  await saveIndex(opened, folder);
+  const again = await openIndex(folder);
+  expect([again.count, again.get(2)?.row, again.get(800)]).toEqual([698, 2, undefined]);
+  expect((await IndexFolder.verify(folder)).problems).toEqual([]);
+});
