@@ -136,13 +136,14 @@ describe.each([
     const wanted = await measuredOf(folder, recall);
     expect(report?.queries).toBe(EVALUATIONS / 2);
     if (parts > 1) expect(await inTwoSteps()).toEqual(report);
-    if (vectors === 'float32') expect(report?.recall).toBeCloseTo(await recallOf(folder), 10);
+    // Of two entries of a row it is not always known which one comes first: one row in 400.
+    const off = Math.abs((report?.recall as number) - (await recallOf(folder)));
+    if (vectors === 'float32') expect(off).toBeLessThan(copies ? 0.0026 : 1e-10);
     if (vectors === 'float32' && !copies) {
       expect({ ...report, queriesPerSecond: 0 }).toEqual({ ...wanted, queriesPerSecond: 0 });
       return;
     }
-    // Digits that rounding lost are drawn at random, by how many are lost in a part; and of two
-    // entries of a row it is not always known which one comes first.
+    // Digits that rounding lost are drawn at random, by how many are lost in a part.
     expect(Math.abs((report?.recall as number) - wanted.recall)).toBeLessThan(0.02);
     for (const name of ['probes', 'oversample'] as const) {
       expect(Math.abs((report?.[name] as number) - wanted[name])).toBeLessThanOrEqual(1);
