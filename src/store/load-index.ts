@@ -72,7 +72,7 @@ export async function loadSegment(
 ): Promise<Segment> {
   const { space, parts, manifest, removed } = content;
   const partitions = space?.count ?? 1;
-  const { starts, counts, firsts, next, positions: of } = listsOf(stored, partitions);
+  const { starts, counts, firsts, next, placesOf } = listsOf(stored, partitions);
   const coded = starts[partitions];
   const { firstRow } = stored[0];
   const { endRow } = stored[stored.length - 1];
@@ -95,7 +95,7 @@ export async function loadSegment(
     for (const loaded of blocks) {
       const { rows: own, segment } = loaded;
       const { ids } = own;
-      const moved = of.get(segment) as Uint32Array;
+      const moved = placesOf.get(segment) as Uint32Array;
       const positions = positionsIn(loaded).map((position) => moved[position]);
       const [at] = positions;
       if (!own.isCopy) {
@@ -158,8 +158,8 @@ function listsOf(stored: readonly StoredSegment[], partitions: number) {
   const copies = firsts.map((first, p) => (p < partitions ? first + starts[p + 1] - starts[p] : 0));
   // Rows without codes follow all others.
   const ends = starts.slice();
-  const positions = new Map(stored.map((one) => [one, new Uint32Array(one.count)]));
-  for (const [{ blocks }, own] of positions) {
+  const placesOf = new Map(stored.map((one) => [one, new Uint32Array(one.count)]));
+  for (const [{ blocks }, own] of placesOf) {
     blocks.partitions.forEach((of, block) => {
       if (blocks.of[block] !== ROWS) return;
       const p = of === NO_PARTITION ? partitions : of;
@@ -167,5 +167,5 @@ function listsOf(stored: readonly StoredSegment[], partitions: number) {
       for (let i = 0; i < blocks.rows[block]; i++) own[first + i] = ends[p]++;
     });
   }
-  return { starts, counts, firsts, next: { rows: firsts.slice(), copies }, positions };
+  return { starts, counts, firsts, next: { rows: firsts.slice(), copies }, placesOf };
 }

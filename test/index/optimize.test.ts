@@ -29,6 +29,8 @@ const at = (matrix: { values: Float32Array }, row: number) =>
   matrix.values.subarray(row * DIMENSIONS, (row + 1) * DIMENSIONS);
 const COUNT = 3200;
 const vectors = clustered(COUNT);
+/** Queries unlike the rows, drawn here so that they do not depend on which tests ran before. */
+const far = clustered(1200, 2);
 
 async function made(
   storage: 'float32' | 'int8' | 'none' = 'float32',
@@ -118,12 +120,9 @@ describe('what optimize reports', () => {
 
   it('is of the queries of the caller', { tags: 'thorough' }, async () => {
     const index = await made();
-    const far = clustered(1200, 2);
     const report = await index.optimize({ ...settings, queries: far, recall: 0.8 });
     expect(report).toMatchObject({ source: 'queries', truth: 'cosine', queries: 600 });
-    // The queries that measure may find a little less than those that chose.
-    expect(report.reached).toBe(report.recall >= 0.8);
-    expect(report.interval?.[1]).toBeGreaterThan(0.8);
+    expect(report.reached).toBe(true);
     expect(recallBy(index, clustered(400, 2), 10)).toBeGreaterThan(0.78);
     expect(report.warnings).toEqual([]);
     const codes = await (await made('none')).optimize({ ...settings, queries: far });
