@@ -10,7 +10,6 @@ import { mean, meanAtLeast } from '../base/mean-limits';
 import { type Evaluated, type Measurable, sharesOf, visitsOf } from './recall';
 import type { Setting } from './search';
 import type { Space } from './space';
-import { somePoints } from './train';
 
 /** What must be found: `recall` of the k nearest, on average. */
 export interface Target {
@@ -277,13 +276,13 @@ const MAX_SHARE = 3 / 4;
 interface Neighborhood {
   readonly asked: readonly Evaluated[];
   readonly points: Int16Array;
-  /** The number of all rows, and a sample of their points. */
+  /** The number of all rows, and about SIZE_POINTS of their points. */
   readonly rows: number;
   readonly sample: Int16Array;
 }
 
-/** About so many points of a sample are assigned, to estimate how many rows each partition has. */
-const SIZE_POINTS = 8192;
+/** About so many points are assigned, to estimate how many rows each partition has. */
+export const SIZE_POINTS = 8192;
 
 /**
  * Decides whether rows should lie in a second partition too: counts what a search would score until
@@ -295,11 +294,11 @@ export function copiesPay(
   { asked, points, rows, sample }: Neighborhood,
   recall: number,
 ): boolean {
-  const { count, width } = space;
+  const { count } = space;
   if (count < 2 || points.length === 0) return false;
   const { own, seconds } = space.nearestTwo(points);
   const sizes = new Float64Array(count);
-  const sampled = space.nearestTo(somePoints(sample, width, SIZE_POINTS));
+  const sampled = space.nearestTo(sample);
   for (const p of sampled) sizes[p] += rows / sampled.length;
   const firsts: number[] = [];
   const eithers: number[] = [];

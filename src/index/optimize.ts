@@ -5,6 +5,7 @@
  * as it was.
  */
 
+import { grown } from '../base/arrays';
 import { checkInteger, checkSeed, wrongValue } from '../base/check';
 import type { LongWork } from '../base/long-work';
 import { shareAt } from '../base/random';
@@ -17,6 +18,7 @@ import {
   COPY_QUERIES,
   chosen,
   copiesPay,
+  SIZE_POINTS,
   type Target,
 } from './choice';
 import type { IndexCore } from './index-core';
@@ -43,6 +45,7 @@ import {
   MIN_PARTITIONED_ROWS,
   type SpaceOrigin,
   sampleSize,
+  somePoints,
   TrainingSample,
   trainSpace,
   untrainedSpace,
@@ -179,7 +182,7 @@ export async function settled(
 
 export const seedOf = ({ seed }: Pick<Wanted, 'seed'>) => Number(BigInt.asUintN(32, seed));
 
-/** A space, the points on which it was trained, and the rows that are held out. */
+/** A space, some of the points on which it was trained, and the rows that are held out. */
 interface Trained {
   readonly space: Space;
   readonly sample: Int16Array;
@@ -212,18 +215,20 @@ async function trainedSpace(
   }
   const points = await sample.points(training);
   const space = await trainSpace(untrained, points, partitions, training);
-  return { space, sample: points, held };
+  return { space, sample: somePoints(points, space.width, SIZE_POINTS), held };
 }
 
 /** The rows that have codes, and those of them that are held out. */
 class HeldOut {
-  readonly #all: number[] = [];
+  #all = new Uint32Array(4096);
+  #count = 0;
   readonly #held: number[] = [];
 
   take({ rows }: RowsToPlace, isHeldOut: Uint8Array): void {
+    this.#all = grown(this.#all, this.#count + rows.length);
     for (const [i, row] of rows.entries()) {
       if (row === NO_ROW) continue;
-      this.#all.push(row);
+      this.#all[this.#count++] = row;
       if (isHeldOut[i] === 1) this.#held.push(row);
     }
   }
@@ -234,10 +239,11 @@ class HeldOut {
    * all rows are queries.
    */
   queries(hasSpace: boolean): { rows: Uint32Array; isTrained: boolean } {
-    const expected = this.#all.length / HELD_OUT_CLASSES;
+    const expected = this.#count / HELD_OUT_CLASSES;
     const { length } = this.#held;
     const isFair = length > 1 && Math.abs(length - expected) < UNFAIR * expected + CHANCE;
-    const rows = Uint32Array.from(hasSpace && isFair ? this.#held : this.#all);
+    const isOfHeld = hasSpace && isFair;
+    const rows = isOfHeld ? Uint32Array.from(this.#held) : this.#all.subarray(0, this.#count);
     return { rows: rows.sort(), isTrained: hasSpace && !isFair };
   }
 }

@@ -188,21 +188,25 @@ export class StoredEvaluable extends Evaluable<StoredEvaluable> {
     return { first, own, seconds };
   }
 
-  /** All rows, some MiB at a time. */
+  /** All rows, some MiB at a time: their vectors lie in one memory, where the next ones follow. */
   protected async *chunks(work: LongWork): AsyncGenerator<Chunk[]> {
     const { segments } = this.#content;
     const groups = blockGroups(segments, 'rows and vectors', undefined, CHUNK_BYTES);
     const part = this.isByCode ? 'whole' : 'head';
     const how = { part, hasVectors: true, signal: work.call.signal } as const;
-    for await (const blocks of this.stored.reader.each(groups, how)) yield this.#chunksOf(blocks);
+    const vectors = noVectorsOf(this.#content) as DenseVectors;
+    vectors.zeros.add((this.#content.parts.dense as DenseVectors).zeros);
+    let room = 0;
+    for await (const blocks of this.stored.reader.each(groups, how)) {
+      const count = blocks.reduce((sum, { rows }) => sum + rows.count, 0);
+      vectors.skip(Math.max(0, count - room));
+      room = Math.max(room, count);
+      yield this.#chunksOf(blocks, vectors, count);
+    }
   }
 
-  #chunksOf(blocks: readonly LoadedBlock[]): Chunk[] {
+  #chunksOf(blocks: readonly LoadedBlock[], vectors: DenseVectors, count: number): Chunk[] {
     const { removed, parts } = this.#content;
-    const vectors = noVectorsOf(this.#content) as DenseVectors;
-    vectors.zeros.add((parts.dense as DenseVectors).zeros);
-    const count = blocks.reduce((sum, { rows }) => sum + rows.count, 0);
-    vectors.skip(count);
     const { bytesPerCode } = parts.hasher;
     const codes = new Uint8Array(count * bytesPerCode);
     const rows = new Uint32Array(count).fill(NO_ROW);
