@@ -225,7 +225,8 @@ class HeldOut {
   readonly #held: number[] = [];
 
   take({ rows }: RowsToPlace, isHeldOut: Uint8Array): void {
-    this.#all = grown(this.#all, this.#count + rows.length);
+    const needed = this.#count + rows.length;
+    if (needed > this.#all.length) this.#all = grown(this.#all, 2 * needed);
     for (const [i, row] of rows.entries()) {
       if (row === NO_ROW) continue;
       this.#all[this.#count++] = row;
