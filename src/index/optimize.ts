@@ -200,7 +200,8 @@ async function trainedSpace(
   if (rows === 0 || (wanted.partitions === undefined && rows < MIN_PARTITIONED_ROWS)) return null;
   const partitions = wanted.partitions ?? usualPartitions(rows);
   const untrained = untrainedSpace(origin);
-  const sampled = { space: untrained, most: sampleSize(partitions), rows, seed: seedOf(wanted) };
+  const most = sampleSize(partitions, untrained.width);
+  const sampled = { space: untrained, most, rows, seed: seedOf(wanted) };
   let sample = new TrainingSample(sampled);
   const held = new HeldOut();
   const [reading, training] = work.inParts([1, 4]);

@@ -16,7 +16,7 @@ import { bytesPerEntryOf, type RowsToPlace, Space } from './space';
 export const HELD_OUT_CLASSES = 32;
 /** With fewer rows that have codes, a scan takes no longer than finding their partitions. */
 export const MIN_PARTITIONED_ROWS = 4096;
-const MAX_PARTITIONS = 8192;
+const MAX_PARTITIONS = 32_768;
 /**
  * Partitions per square root of the rows. With fewer, partitions are large; with more, finding the
  * nearest centroids takes long. Twice as many look at a third fewer rows for the same recall: a
@@ -28,9 +28,13 @@ const PARTITIONS_PER_ROOT = 3.5;
  * search reads all of them. Counts where a root of millions of rows makes large partitions.
  */
 const ROWS_PER_PARTITION = 150;
-/** Rows that train one centroid, and the fewest that are drawn. */
+/**
+ * Rows that train one centroid, the fewest that are drawn, and the bytes of the most. With half as
+ * many of 1,000,000 sentences for 3,277 centroids, the recall of 43 probes falls from .955 to .948.
+ */
 const SAMPLE_PER_CENTROID = 40;
 const MIN_SAMPLE = 2 ** 14;
+const MAX_SAMPLE_BYTES = 2 ** 29;
 /** Points whose cosines with their centroids are averaged. */
 const NEARNESS_POINTS = 8192;
 /**
@@ -81,9 +85,10 @@ export function untrainedSpace({ bits, dimensions, seed }: SpaceOrigin): Space {
   return new Space({ ...own, seed, nearness: 1, tree, hasCopies: false });
 }
 
-/** How many rows are drawn to train so many centroids. */
-export function sampleSize(centroids: number): number {
-  return Math.max(MIN_SAMPLE, SAMPLE_PER_CENTROID * centroids);
+/** How many rows are drawn to train so many centroids of `width` integers. */
+export function sampleSize(centroids: number, width: number): number {
+  const most = Math.floor(MAX_SAMPLE_BYTES / (2 * width));
+  return Math.max(MIN_SAMPLE, Math.min(most, SAMPLE_PER_CENTROID * centroids));
 }
 
 /** A power of two near the number that PARTITIONS_PER_ROOT or ROWS_PER_PARTITION ask for. */

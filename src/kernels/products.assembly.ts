@@ -344,12 +344,13 @@ function updateLoss(
 /**
  * For each listed vector updates its entries of `losses` (f32) and `best` (u32): the least loss of
  * a row other than its own one, and the row. `own` (u32) has the rows of vectors, and `products`
- * (i32) their products with these; `pairs` has for each of `rowCount` rows its products with all of
- * them, as bytes. `work` has space for the products of two vectors with BLOCK rows.
+ * (i32) their products with these; `table` (u32) has for each of all rows and each of `groups` the
+ * address of its products with the rows of the group, as bytes. `work` has space for the products
+ * of two vectors with BLOCK rows.
  */
 export function secondRows(
   rows: usize, count: usize, first: u32, vectors: usize, list: usize, listCount: usize,
-  width: usize, own: usize, products: usize, pairs: usize, rowCount: usize, losses: usize,
+  width: usize, own: usize, products: usize, table: usize, groups: usize, losses: usize,
   best: usize, work: usize,
 ): void {
   const stride = width << 1;
@@ -367,7 +368,7 @@ export function secondRows(
         const ownRow = load<u32>(own + vector);
         updateLoss(
           work + lane * bytes, bytes, <i32>(from + here), <i32>from, <i32>ownRow,
-          load<i32>(products + vector), pairs + <usize>ownRow * rowCount + from,
+          load<i32>(products + vector), load<u32>(table + ((<usize>ownRow * groups) << 2)) + row,
           losses + vector, best + vector,
         );
       }

@@ -54,6 +54,8 @@ const MAX_ADDED = 2 ** 15;
 /** Products that one call may find to be high. */
 const MAX_HIGH = 2 ** 19;
 const MAX_BYTE = 127;
+/** By what products of rows with each other grow. */
+const PAIRS_GROWTH = 1.25;
 
 /** The width of rows for vectors of `dimensions` values: the next multiple of 8. */
 export function integerWidth(dimensions: number): number {
@@ -287,26 +289,40 @@ function highOf(rows: IntegerRows, vectors: Int16Array, least: Int32Array): Uint
 }
 
 /**
- * Rows, and their products with each other as bytes: of rows that are the own ones of vectors with
- * those of the groups of these vectors, made when they are first needed. Up to a byte for each two
- * rows, 64 MiB of the 8,192 centroids that an index has at most.
+ * Rows in groups, and their products with each other as bytes: of rows that are the own ones of
+ * vectors with those of the groups of these vectors, made when they are first needed.
  */
 export class PairedRows {
-  readonly #rows: IntegerRows;
+  readonly #width: number;
   readonly #count: number;
-  readonly #pairs: Int8Array;
-  /** By row and group; null before the first vectors. */
-  #isMade: Uint8Array | null = null;
+  readonly #groups: number;
+  /** The rows, by row and group the address of its products with the rows of the group, these. */
+  readonly #arena: Arena;
+  #byteLength: number;
 
-  constructor({ values, width }: IntegerRows) {
-    const count = values.length / width;
-    const rowBytes = 2 * (count + 3) * width;
-    const { buffer, byteOffset } = new Arena(rowBytes + count * count).bytes;
-    const own = new Int16Array(buffer, byteOffset, values.length);
-    own.set(values);
-    this.#rows = { values: own, width };
-    this.#count = count;
-    this.#pairs = new Int8Array(buffer, byteOffset + rowBytes, count * count);
+  constructor({ values, width }: IntegerRows, groups: number) {
+    this.#width = width;
+    this.#count = values.length / width;
+    this.#groups = groups;
+    this.#byteLength = this.#tableAt + 4 * this.#count * groups;
+    this.#arena = new Arena(this.#byteLength);
+    this.#rows.values.set(values);
+  }
+
+  /** Kernels may read three more rows. */
+  get #tableAt(): number {
+    return 2 * (this.#count + 3) * this.#width;
+  }
+
+  get #rows(): IntegerRows {
+    const { buffer, byteOffset } = this.#arena.bytes;
+    const width = this.#width;
+    return { values: new Int16Array(buffer, byteOffset, this.#count * width), width };
+  }
+
+  get #table(): Uint32Array {
+    const { buffer, byteOffset } = this.#arena.bytes;
+    return new Uint32Array(buffer, byteOffset + this.#tableAt, this.#count * this.#groups);
   }
 
   /**
@@ -317,7 +333,8 @@ export class PairedRows {
    *
    * where r and r' are the differences of the vector from its own row and from this one, both rows
    * at half their length, in float32. A vector without another row keeps its own one. At most
-   * `vectorsAtOnce` vectors, with their products with their own rows.
+   * `vectorsAtOnce` vectors, with their products with their own rows. Without lists all rows are
+   * one group.
    */
   secondsOf(
     vectors: Int16Array,
@@ -325,7 +342,6 @@ export class PairedRows {
     found: Int32Array,
     lists: GroupLists | null,
   ): Uint32Array {
-    const { width } = this.#rows;
     this.#pairAll(own, lists);
     const staged = new Staged(this.#rows, vectors, lists);
     const { kernels, vectorsAt, work } = staged;
@@ -333,9 +349,10 @@ export class PairedRows {
     const products = staged.add(found);
     const losses = staged.add(new Float32Array(own.length).fill(Number.POSITIVE_INFINITY));
     const best = staged.add(own);
-    const paired = [width, ownAt, products, this.#pairs.byteOffset, this.#count] as const;
-    staged.each((at, count, first, list, listed) => {
+    const table = this.#table.byteOffset;
+    staged.each((at, count, first, list, listed, group) => {
       const lists = [vectorsAt, list, listed] as const;
+      const paired = [this.#width, ownAt, products, table + 4 * group, this.#groups] as const;
       kernels.secondRows(at, count, first, ...lists, ...paired, losses, best, work);
     });
     return staged.numbers(best, own.length);
@@ -343,37 +360,38 @@ export class PairedRows {
 
   /** Makes the products of the own rows of vectors with the rows of the vectors' groups. */
   #pairAll(own: Uint32Array, lists: GroupLists | null): void {
-    const groups = lists?.ends.length ?? 1;
-    this.#isMade ??= new Uint8Array(groups * this.#count);
-    const isMade = this.#isMade;
-    const pairOnce = (row: number, group: number, first: number, end: number) => {
-      if (isMade[row * groups + group] === 1) return;
-      isMade[row * groups + group] = 1;
-      this.#pair(row, first, end);
-    };
     if (lists === null) {
-      for (const row of own) pairOnce(row, 0, 0, this.#count);
+      for (const row of own) this.#pair(row, 0, { first: 0, end: this.#count });
       return;
     }
     const { starts, members, ends } = lists;
-    for (let group = 0, from = 0; group < groups; from = ends[group++]) {
-      for (let i = from; i < ends[group]; i++) {
-        pairOnce(own[members[i]], group, starts[group], starts[group + 1]);
-      }
+    for (let group = 0, from = 0; group < ends.length; from = ends[group++]) {
+      const range = { first: starts[group], end: starts[group + 1] };
+      for (let i = from; i < ends[group]; i++) this.#pair(own[members[i]], group, range);
     }
   }
 
-  /** Makes the products of a row with rows `first` to `end - 1`. */
-  #pair(row: number, first: number, end: number): void {
-    const { width, values } = this.#rows;
+  /** Makes the products of a row with those of a group, unless they are there. */
+  #pair(row: number, group: number, { first, end }: Range): void {
+    const place = row * this.#groups + group;
+    if (this.#table[place] !== 0) return;
+    const width = this.#width;
+    const { values } = this.#rows;
     const products = new Int32Array(end - first);
-    const own = values.subarray(row * width, (row + 1) * width);
     const others = { values: values.subarray(first * width, end * width), width };
+    const own = values.subarray(row * width, (row + 1) * width);
     productsKernel.productsInto(others, own, products);
-    const at = row * this.#count + first;
-    for (let i = 0; i < products.length; i++) {
-      this.#pairs[at + i] = Math.floor((MAX_BYTE * products[i]) / (UNIT * UNIT) + 0.5);
+    const from = this.#byteLength;
+    this.#byteLength += padded(products.length); // kernels read some ahead
+    const { length } = this.#arena.bytes;
+    if (this.#byteLength > length) {
+      this.#arena.reserve(Math.max(this.#byteLength, Math.floor(PAIRS_GROWTH * length)));
     }
+    const { bytes } = this.#arena;
+    for (let i = 0; i < products.length; i++) {
+      bytes[from + i] = Math.floor((MAX_BYTE * products[i]) / (UNIT * UNIT) + 0.5);
+    }
+    this.#table[place] = bytes.byteOffset + from;
   }
 }
 
@@ -422,14 +440,13 @@ class Staged extends Stage {
 
   /**
    * Calls `visit` for each group that has vectors: with the address, number and first of its rows,
-   * and the address and number of the list of its vectors. Without lists for all rows and vectors.
+   * the address and number of the list of its vectors, and the group. Without lists for all rows
+   * and vectors.
    */
-  each(
-    visit: (at: number, count: number, first: number, list: number, listed: number) => void,
-  ): void {
+  each(visit: (...group: [number, number, number, number, number, number]) => void): void {
     const { width, values } = this.#rows;
     if (this.#lists === null) {
-      visit(this.rowsAt, values.length / width, 0, 0, this.#vectors);
+      visit(this.rowsAt, values.length / width, 0, 0, this.#vectors, 0);
       return;
     }
     const { starts, ends } = this.#lists;
@@ -437,7 +454,8 @@ class Staged extends Stage {
       const [first, count] = [starts[group], starts[group + 1] - starts[group]];
       const listed = ends[group] - from;
       if (count === 0 || listed === 0) continue;
-      visit(this.rowsAt + 2 * first * width, count, first, this.#listsAt + 4 * from, listed);
+      const [at, list] = [this.rowsAt + 2 * first * width, this.#listsAt + 4 * from];
+      visit(at, count, first, list, listed, group);
     }
   }
 }

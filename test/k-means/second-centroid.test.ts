@@ -24,7 +24,11 @@ function flatTree(centroids: Int16Array) {
 }
 
 const twoOf = (tree: CentroidTree, vectors: Int16Array) =>
-  nearestTwo(tree, new PairedRows({ values: tree.centroids, width: WIDTH }), vectors);
+  nearestTwo(
+    tree,
+    new PairedRows({ values: tree.centroids, width: WIDTH }, tree.starts.length - 1),
+    vectors,
+  );
 const vectorOf = (all: Int16Array, i: number) =>
   Array.from(all.subarray(i * WIDTH, (i + 1) * WIDTH), (value) => value / UNIT);
 const dot = (a: number[], b: number[]) => a.reduce((sum, value, i) => sum + value * b[i], 0);

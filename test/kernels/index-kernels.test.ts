@@ -414,7 +414,12 @@ it.each([24, 136])('second rows are those of the least loss, %i wide', (width) =
   const members = Uint32Array.from([...own.keys(), 5, 5, 7, ...own.keys()].filter((i) => i < 66));
   const ends = Uint32Array.of(66, 69, 135);
   for (const lists of [null, { starts, members, ends }]) {
-    const seconds = new PairedRows(rows).secondsOf(vectors, own, found, lists);
+    const seconds = new PairedRows(rows, lists?.ends.length ?? 1).secondsOf(
+      vectors,
+      own,
+      found,
+      lists,
+    );
     expect([...seconds]).toEqual([...scalarSeconds(rows, vectors, own, lists)]);
   }
 });
