@@ -53,6 +53,8 @@ export class PartitionCache {
   /** Residual codes in a dense space, else codes; the other one has no rows. */
   readonly residuals: ResidualMemory | null;
   readonly codes: CodeMemory | null;
+  /** Whether searches see the copies of rows alone, or all but these; null where they see both. */
+  copies: boolean | null = null;
   /** By place in `residuals` or `codes` the row; NO_ROW where none is, or it was removed. */
   readonly #rowOf: Uint32Array;
   /** The same of its position in the segment, and the checksum of its vector; of entries only. */

@@ -109,7 +109,7 @@ function askedOf(
 /**
  * For each query the entries that a search of any number of probes may rank. They are found with 1,
  * 2, 4 and so on probes: one that is among the last candidates of numbers between these alone may
- * be missing, and of two entries of a row that come together the better one counts as the nearer.
+ * be missing.
  */
 async function entriesOf(
   index: StoredEvaluable,
@@ -118,31 +118,30 @@ async function entriesOf(
   work: LongWork,
 ): Promise<Line[][]> {
   const space = index.space as Space;
+  const { partitions } = index.stored;
   const want = mostWanted(space, k);
-  // By row the entry that was found first, and its other one.
-  const seen = asked.map(() => [new Map<number, Line>(), new Map<number, Line>()] as const);
-  for (let before = 0, probes = 1; before < space.count; before = probes, probes *= 2) {
-    const setting = { probes: Math.min(probes, space.count), want };
-    const { found } = await index.search(asked, { k: 1, setting, isUnranked: true }, work);
-    for (const [i, { rows, cosines: scores }] of found.entries()) {
-      const [firsts, others] = seen[i];
-      const visits = index.visitsOf(asked[i].query);
-      const { own, seconds } = await index.partitionsOf(rows);
-      for (let at = 0; at < rows.length; at++) {
-        const [row, score] = [rows[at], scores[at]];
-        const known = firsts.get(row);
-        if (known?.score === score) continue;
-        const places = [visits[own[at]], visits[seconds[at]]].sort((a, b) => a - b);
-        // An entry that was not found before is of a partition that was not visited before.
-        const place = places.find((one) => one >= before && one !== known?.place) ?? places[0];
-        (known === undefined ? firsts : others).set(row, { row, place, cosine: 0, score });
+  const seen = asked.map((): Line[] => []);
+  for (const ofCopies of space.parts.hasCopies ? [false, true] : [false]) {
+    partitions.copies = ofCopies;
+    const byRow = asked.map(() => new Map<number, Line>());
+    for (let before = 0, probes = 1; before < space.count; before = probes, probes *= 2) {
+      const setting = { probes: Math.min(probes, space.count), want };
+      const { found } = await index.search(asked, { k: 1, setting, isUnranked: true }, work);
+      for (const [i, { rows, cosines: scores }] of found.entries()) {
+        const visits = index.visitsOf(asked[i].query);
+        const { own, seconds } = await index.partitionsOf(rows);
+        for (const [at, row] of rows.entries()) {
+          const place = visits[(ofCopies ? seconds : own)[at]];
+          byRow[i].set(row, { row, place, cosine: 0, score: scores[at] });
+        }
       }
     }
+    for (const [i, lines] of byRow.entries()) seen[i].push(...lines.values());
   }
+  partitions.copies = null;
   const all: Line[][] = [];
   for (const [i, { query }] of asked.entries()) {
-    const entries = seen[i].flatMap((some) => [...some.values()]);
-    const lines = takeable(entries, space.entriesPerRow * want);
+    const lines = takeable(seen[i], space.entriesPerRow * want);
     const rows = Uint32Array.from(new Set(lines.map(({ row }) => row)));
     const cosines = await index.cosinesOf(query, rows, work);
     for (const line of lines) line.cosine = cosines.get(line.row) as number;

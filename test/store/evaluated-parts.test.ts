@@ -98,15 +98,15 @@ async function measuredOf(folder: string, recall: number) {
   return settled(index, source, wanted, new LongWork({}));
 }
 
-/** The recall of searches for the queries that measure, by brute force. */
-async function recallOf(folder: string) {
+/** The recall of searches for the queries that choose, or for those that measure, by brute force. */
+async function recallOf(folder: string, [first, end] = [EVALUATIONS / 2, EVALUATIONS]) {
   const index = await openIndex(folder);
   // One candidate more than what was chosen, since the own row is one.
   const oversample = (K * (index.report?.oversample as number) + 0.9) / (K + 1);
   const cosine = (a: Float32Array, b: Float32Array) => dot(a, b) / Math.sqrt(dot(a, a) * dot(b, b));
   let sum = 0;
-  const judging = shuffled([...evaluations.keys()], 0).subarray(EVALUATIONS / 2);
-  for (const i of judging) {
+  const asked = shuffled([...evaluations.keys()], 0).subarray(first, end);
+  for (const i of asked) {
     const own = evaluations[i];
     const cosines = Float64Array.from({ length: COUNT }, (_, row) =>
       row === own ? -1 : cosine(vectorOf(own), vectorOf(row)),
@@ -116,7 +116,7 @@ async function recallOf(folder: string) {
       (row) => row !== own,
     );
     const near = found.slice(0, K).filter((row) => cosines[row] >= least - 1e-12);
-    sum += near.length / K / judging.length;
+    sum += near.length / K / asked.length;
   }
   return sum;
 }
@@ -136,17 +136,20 @@ describe.each([
     const wanted = await measuredOf(folder, recall);
     expect(report?.queries).toBe(EVALUATIONS / 2);
     if (parts > 1) expect(await inTwoSteps()).toEqual(report);
-    // Of two entries of a row it is not always known which one comes first: one row in 400.
-    const off = Math.abs((report?.recall as number) - (await recallOf(folder)));
-    if (vectors === 'float32') expect(off).toBeLessThan(copies ? 0.0026 : 1e-10);
+    if (vectors === 'float32') {
+      expect(report?.recall).toBeCloseTo(await recallOf(folder), 10);
+      expect(await recallOf(folder, [0, EVALUATIONS / 2])).toBeGreaterThanOrEqual(recall);
+    }
     if (vectors === 'float32' && !copies) {
       expect({ ...report, queriesPerSecond: 0 }).toEqual({ ...wanted, queriesPerSecond: 0 });
       return;
     }
-    // Digits that rounding lost are drawn at random, by how many are lost in a part.
+    // Digits that rounding lost are drawn at random, by how many are lost in a part; and of a row
+    // with copies an index in memory counts the nearer one, a part each one by what it scores.
     expect(Math.abs((report?.recall as number) - wanted.recall)).toBeLessThan(0.02);
-    for (const name of ['probes', 'oversample'] as const) {
-      expect(Math.abs((report?.[name] as number) - wanted[name])).toBeLessThanOrEqual(1);
-    }
+    const off = (name: 'probes' | 'oversample') =>
+      Math.abs((report?.[name] as number) - wanted[name]);
+    expect(off('probes')).toBeLessThanOrEqual(1);
+    if (!copies) expect(off('oversample')).toBeLessThanOrEqual(1);
   });
 });
