@@ -117,10 +117,7 @@ export class Space {
   /** The partitions of points, and their second ones. */
   nearestTwo(points: Int16Array): { own: Uint32Array; seconds: Uint32Array } {
     const { tree } = this.parts;
-    this.#pairs ??= new PairedRows(
-      { values: tree.centroids, width: this.width },
-      tree.starts.length - 1,
-    );
+    this.#pairs ??= new PairedRows({ values: tree.centroids, width: this.width }, tree.starts);
     return nearestTwo(tree, this.#pairs, points);
   }
 

@@ -7,12 +7,7 @@
 
 import { byGroup, type Range } from '../base/arrays';
 import { checkInteger, wrongType } from '../base/check';
-import {
-  type GroupLists,
-  type PairedRows,
-  productsKernel,
-  vectorsAtOnce,
-} from '../kernels/products';
+import { type PairedRows, productsKernel, vectorsAtOnce } from '../kernels/products';
 import type { Task } from '../threads/job';
 
 /** Number of groups whose centroids a vector is compared with. */
@@ -67,20 +62,24 @@ export function checkedTree(
  * always the nearest of all.
  */
 export function nearestIn(tree: CentroidTree, vectors: Int16Array): Uint32Array {
-  const { centroids, width } = tree;
+  const { centroids, starts, width } = tree;
   const all = { values: centroids, width };
   const nearest = new Uint32Array(vectors.length / width);
-  eachBlock(tree, vectors, [GROUPS], (some, first, [lists]) => {
+  eachBlock(tree, vectors, GROUPS, (some, first, near) => {
     const end = first + some.length / width;
+    const { starts: firsts, members } = byGroup(near, starts.length - 1);
+    const each = near.length / (end - first);
+    for (let i = 0; i < members.length; i++) members[i] = Math.floor(members[i] / each);
+    const lists = starts.length <= 2 ? null : { starts, members, ends: firsts.subarray(1) };
     productsKernel.nearestInto(all, some, nearest.subarray(first, end), lists);
   });
   return nearest;
 }
 
 /**
- * For each vector its centroid, as `nearestIn` finds it, and its second one; with one centroid,
- * that one. The second is near the vector, in another direction than the first: a query from
- * whose side the first centroid is far, so that its partition is visited late, then visits the
+ * For each vector its centroid, nearly always the nearest one, and its second one; with one
+ * centroid, that one. The second is near the vector, in another direction than the first: a query
+ * from whose side the first centroid is far, so that its partition is visited late, then visits the
  * second one early (SOAR; Sun et al., NeurIPS 2023). Of the centroids of the groups nearest to a
  * vector the one of the least loss, as `pairs` of the centroids state it.
  */
@@ -90,14 +89,12 @@ export function nearestTwo(
   vectors: Int16Array,
 ): { own: Uint32Array; seconds: Uint32Array } {
   const { centroids, width } = tree;
-  const all = { values: centroids, width };
   const own = new Uint32Array(vectors.length / width);
   const seconds = new Uint32Array(own.length);
-  eachBlock(tree, vectors, [GROUPS, SECOND_GROUPS], (some, first, [near, wider]) => {
-    const firsts = own.subarray(first, first + some.length / width);
-    const products = new Int32Array(firsts.length);
-    productsKernel.nearestInto(all, some, firsts, near, products);
-    seconds.set(pairs.secondsOf(some, firsts, products, wider), first);
+  eachBlock(tree, vectors, SECOND_GROUPS, (some, first, near) => {
+    const two = pairs.nearestTwo(some, near);
+    own.set(two.own, first);
+    seconds.set(two.seconds, first);
   });
   // Groups without other centroids leave none: then any other, so that the two differ.
   const count = centroids.length / width;
@@ -146,37 +143,23 @@ function rangesNear(
 }
 
 /**
- * Calls `take` for blocks of vectors, with the first one, and for each number of `groups` which
- * vectors are compared with which group of centroids, so many of the nearest ones: null where all
- * are with all.
+ * Calls `take` for blocks of vectors, with the first one, and the `most` groups of centroids
+ * nearest to each, or all.
  */
 function eachBlock(
-  tree: CentroidTree,
-  vectors: Int16Array,
-  groups: readonly number[],
-  take: (some: Int16Array, first: number, lists: readonly (GroupLists | null)[]) => void,
-): void {
-  const { starts, width } = tree;
-  const most = vectorsAtOnce(width);
-  for (let first = 0; first * width < vectors.length; first += most) {
-    const some = vectors.subarray(first * width, (first + most) * width);
-    take(some, first, starts.length <= 2 ? groups.map(() => null) : listsOf(tree, some, groups));
-  }
-}
-
-function listsOf(
   { coarse, starts, width }: CentroidTree,
   vectors: Int16Array,
-  groups: readonly number[],
-): GroupLists[] {
-  const count = starts.length - 1;
-  const most = Math.min(Math.max(...groups), count);
-  const near = productsKernel.nearestLists({ values: coarse, width }, vectors, most);
-  return groups.map((some) => {
-    const each = Math.min(some, most);
-    const nearest = each === most ? near : near.filter((_, i) => i % most < each);
-    const { starts: first, members } = byGroup(nearest, count);
-    for (let i = 0; i < members.length; i++) members[i] = Math.floor(members[i] / each);
-    return { starts, members, ends: first.subarray(1) };
-  });
+  most: number,
+  take: (some: Int16Array, first: number, near: Uint32Array) => void,
+): void {
+  const groups = starts.length - 1;
+  const atOnce = vectorsAtOnce(width);
+  for (let first = 0; first * width < vectors.length; first += atOnce) {
+    const some = vectors.subarray(first * width, (first + atOnce) * width);
+    const near =
+      groups < 2
+        ? new Uint32Array(some.length / width)
+        : productsKernel.nearestLists({ values: coarse, width }, some, Math.min(most, groups));
+    take(some, first, near);
+  }
 }

@@ -154,17 +154,20 @@ function listed(list: usize, i: usize, count: usize): usize {
   return list == 0 ? at : <usize>load<u32>(list + (at << 2));
 }
 
-/** Writes the products of `count` rows with two vectors to `out`; NONE up to a multiple of four. */
+/**
+ * Writes the products of `count` rows with two vectors to `out` and `out` + `behind`; NONE up to a
+ * multiple of four.
+ */
 function productsOfTwo(
-  rows: usize, count: usize, stride: usize, a: usize, b: usize, out: usize,
+  rows: usize, count: usize, stride: usize, a: usize, b: usize, out: usize, behind: usize,
 ): void {
   const bytes = bytesOf(count);
   for (let at: usize = 0; at < bytes; at += 16, rows += stride << 2) {
-    fourByTwo(rows, stride, a, b, out + at, bytes);
+    fourByTwo(rows, stride, a, b, out + at, behind);
   }
   for (let at = count << 2; at < bytes; at += 4) {
     store<i32>(out + at, NONE);
-    store<i32>(out + bytes + at, NONE);
+    store<i32>(out + behind + at, NONE);
   }
 }
 
@@ -214,7 +217,7 @@ export function nearestRows(
       const a = listed(list, i, listCount);
       const b = listed(list, i + 1, listCount);
       const at = rows + row * stride;
-      productsOfTwo(at, here, stride, vectors + a * stride, vectors + b * stride, work);
+      productsOfTwo(at, here, stride, vectors + a * stride, vectors + b * stride, work, bytes);
       const from = first + <u32>row;
       updateLargest(work, bytes, from, largest + (a << 2), nearest + (a << 2));
       updateLargest(work + bytes, bytes, from, largest + (b << 2), nearest + (b << 2));
@@ -245,7 +248,7 @@ export function nearestLists(
   for (let i: usize = 0; i < vectorCount; i += 2) {
     const next = listed(0, i + 1, vectorCount);
     const at = vectors + i * stride;
-    productsOfTwo(rows, count, stride, at, vectors + next * stride, work);
+    productsOfTwo(rows, count, stride, at, vectors + next * stride, work, bytes);
     takeLargest(work, bytes, most, out + ((i * most) << 2));
     if (next > i) takeLargest(work + bytes, bytes, most, out + ((next * most) << 2));
   }
@@ -282,7 +285,7 @@ export function highProducts(
     for (let i: usize = 0; i < vectorCount; i += 2) {
       const next = listed(0, i + 1, vectorCount);
       const at = rows + row * stride;
-      productsOfTwo(at, here, stride, vectors + i * stride, vectors + next * stride, work);
+      productsOfTwo(at, here, stride, vectors + i * stride, vectors + next * stride, work, bytes);
       out = appendHigh(work, bytes, load<i32>(least + (i << 2)), <u32>i, <u32>row, out);
       if (next == i) continue;
       const bound = load<i32>(least + (next << 2));
@@ -342,36 +345,64 @@ function updateLoss(
 }
 
 /**
- * For each listed vector updates its entries of `losses` (f32) and `best` (u32): the least loss of
- * a row other than its own one, and the row. `own` (u32) has the rows of vectors, and `products`
- * (i32) their products with these; `table` (u32) has for each of all rows and each of `groups` the
- * address of its products with the rows of the group, as bytes. `work` has space for the products
- * of two vectors with BLOCK rows.
+ * Writes the products of the `count` rows of a group with listed vectors to `out`, where each of
+ * the `each` groups of a vector has space for `bytes`: the list has numbers of these spaces.
  */
-export function secondRows(
-  rows: usize, count: usize, first: u32, vectors: usize, list: usize, listCount: usize,
-  width: usize, own: usize, products: usize, table: usize, groups: usize, losses: usize,
-  best: usize, work: usize,
+export function groupProducts(
+  rows: usize, count: usize, vectors: usize, list: usize, listCount: usize, each: usize,
+  width: usize, out: usize, bytes: usize,
 ): void {
   const stride = width << 1;
-  for (let row: usize = 0; row < count; row += BLOCK) {
-    const here = min(BLOCK, count - row);
-    const bytes = bytesOf(here);
-    const from = <usize>first + row;
-    for (let i: usize = 0; i < listCount; i += 2) {
-      const a = listed(list, i, listCount);
-      const b = listed(list, i + 1, listCount);
-      const at = rows + row * stride;
-      productsOfTwo(at, here, stride, vectors + a * stride, vectors + b * stride, work);
-      for (let lane: usize = 0; lane < 2; lane++) {
-        const vector = (lane == 0 ? a : b) << 2;
-        const ownRow = load<u32>(own + vector);
-        updateLoss(
-          work + lane * bytes, bytes, <i32>(from + here), <i32>from, <i32>ownRow,
-          load<i32>(products + vector), load<u32>(table + ((<usize>ownRow * groups) << 2)) + row,
-          losses + vector, best + vector,
-        );
-      }
+  for (let i: usize = 0; i < listCount; i += 2) {
+    const a = listed(list, i, listCount);
+    const b = listed(list, i + 1, listCount);
+    const x = vectors + (a / each) * stride;
+    const y = vectors + (b / each) * stride;
+    productsOfTwo(rows, count, stride, x, y, out + a * bytes, (b - a) * bytes);
+  }
+}
+
+/**
+ * For each vector updates its entries of `largest` (i32) and `nearest` (u32) by its products, as
+ * `groupProducts` writes them: the largest one and its row. `groups` has the groups of the vectors,
+ * `starts` the first row of each group, and behind the last.
+ */
+export function largestOfGroups(
+  products: usize, bytes: usize, count: usize, each: usize, groups: usize, starts: usize,
+  largest: usize, nearest: usize,
+): void {
+  for (const end = largest + (count << 2); largest < end; largest += 4, nearest += 4) {
+    for (let i: usize = 0; i < each; i++, groups += 4, products += bytes) {
+      const group = starts + (<usize>load<u32>(groups) << 2);
+      const first = load<u32>(group);
+      const rows = load<u32>(group, 4) - first;
+      if (rows > 0) updateLargest(products, bytesOf(rows), first, largest, nearest);
+    }
+  }
+}
+
+/**
+ * For each vector updates its entries of `losses` (f32) and `best` (u32) by its products, as
+ * `groupProducts` writes them: the least loss of a row other than its own one, and the row. `own`
+ * (u32) has the rows of vectors, `largest` (i32) their products with these; `table` (u32) for each
+ * of all rows and each of `groupCount` groups the address of its products with the rows of the
+ * group, as bytes.
+ */
+export function secondOfGroups(
+  products: usize, bytes: usize, count: usize, each: usize, groups: usize, starts: usize,
+  own: usize, largest: usize, table: usize, groupCount: usize, losses: usize, best: usize,
+): void {
+  for (let at: usize = 0; at < count << 2; at += 4) {
+    const row = load<u32>(own + at);
+    for (let i: usize = 0; i < each; i++, groups += 4, products += bytes) {
+      const number = <usize>load<u32>(groups);
+      const first = load<i32>(starts + (number << 2));
+      const end = load<i32>(starts + (number << 2), 4);
+      if (first == end) continue;
+      updateLoss(
+        products, bytesOf(end - first), end, first, <i32>row, load<i32>(largest + at),
+        load<u32>(table + ((row * groupCount + number) << 2)), losses + at, best + at,
+      );
     }
   }
 }

@@ -5,7 +5,7 @@
  * vectors are too wide for its scratch space.
  */
 
-import { padded, type Range, runOf, toStarts } from '../base/arrays';
+import { byGroup, padded, type Range, runOf, toStarts } from '../base/arrays';
 import {
   Arena,
   FREE_START,
@@ -155,8 +155,8 @@ export const productsKernel = {
   },
 
   /**
-   * Writes for each vector the row of the largest product, the first of equal ones, to `out`, and
-   * that product to `products`. With lists, at most `vectorsAtOnce` vectors, a vector is compared
+   * Writes for each vector the row of the largest product, the first of equal ones, to `out`. With
+   * lists, at most `vectorsAtOnce` vectors, a vector is compared
    * with the rows of its groups.
    */
   nearestInto(
@@ -164,15 +164,13 @@ export const productsKernel = {
     vectors: Int16Array,
     out: Uint32Array,
     lists: GroupLists | null = null,
-    products: Int32Array | null = null,
   ): void {
     const { width } = rows;
     const most = vectorsAtOnce(width);
     if (out.length > most) {
       for (let first = 0; first < out.length; first += most) {
         const some = vectors.subarray(first * width, (first + most) * width);
-        const own = products?.subarray(first, first + most);
-        productsKernel.nearestInto(rows, some, out.subarray(first, first + most), null, own);
+        productsKernel.nearestInto(rows, some, out.subarray(first, first + most));
       }
       return;
     }
@@ -184,8 +182,7 @@ export const productsKernel = {
       const more = [width, largest, nearest, work] as const;
       kernels.nearestRows(at, count, first, vectorsAt, list, listed, ...more);
     });
-    out.set(staged.numbers(nearest, out.length));
-    products?.set(staged.numbers(largest, out.length));
+    out.set(numbersAt(staged.memory, nearest, out.length));
   },
 
   /**
@@ -201,7 +198,7 @@ export const productsKernel = {
     const { kernels, rowsAt, vectorsAt, work } = staged;
     const out = work + productBytes;
     kernels.nearestLists(rowsAt, count, vectorsAt, vectorCount, width, most, out, work);
-    return staged.numbers(out, most * vectorCount);
+    return numbersAt(staged.memory, out, most * vectorCount);
   },
 
   /** Adds the listed rows to `sums`, in the order of their values. */
@@ -285,7 +282,7 @@ function highOf(rows: IntegerRows, vectors: Int16Array, least: Int32Array): Uint
   const out = work + BLOCK_BYTES;
   const given = [vectorsAt, least.length, width, bounds] as const;
   const end = staged.kernels.highProducts(rowsAt, count, ...given, out, work);
-  return staged.numbers(out, (end - out) / 4);
+  return numbersAt(staged.memory, out, (end - out) / 4);
 }
 
 /**
@@ -294,17 +291,23 @@ function highOf(rows: IntegerRows, vectors: Int16Array, least: Int32Array): Uint
  */
 export class PairedRows {
   readonly #width: number;
+  readonly #starts: Uint32Array;
   readonly #count: number;
   readonly #groups: number;
-  /** The rows, by row and group the address of its products with the rows of the group, these. */
+  /** The rows, by row and group the address of its products with the rows of the group, and more. */
   readonly #arena: Arena;
   #byteLength: number;
+  /** Where in the arena vectors have their products with the rows of their groups. */
+  #productsAt = 0;
+  #productBytes = 0;
 
-  constructor({ values, width }: IntegerRows, groups: number) {
+  /** Group g has rows `starts[g]` to `starts[g + 1] - 1`. */
+  constructor({ values, width }: IntegerRows, starts: Uint32Array) {
     this.#width = width;
+    this.#starts = starts;
+    this.#groups = starts.length - 1;
     this.#count = values.length / width;
-    this.#groups = groups;
-    this.#byteLength = this.#tableAt + 4 * this.#count * groups;
+    this.#byteLength = this.#tableAt + 4 * this.#count * this.#groups;
     this.#arena = new Arena(this.#byteLength);
     this.#rows.values.set(values);
   }
@@ -325,74 +328,96 @@ export class PairedRows {
     return new Uint32Array(buffer, byteOffset + this.#tableAt, this.#count * this.#groups);
   }
 
-  /**
-   * For each vector a second row near it, in another direction than its own one: of the rows of its
-   * groups other than that row the one of the least
-   *
-   *     |r'|^2 + 1.5 (r.r' / |r|)^2
-   *
-   * where r and r' are the differences of the vector from its own row and from this one, both rows
-   * at half their length, in float32. A vector without another row keeps its own one. At most
-   * `vectorsAtOnce` vectors, with their products with their own rows. Without lists all rows are
-   * one group.
-   */
-  secondsOf(
-    vectors: Int16Array,
-    own: Uint32Array,
-    found: Int32Array,
-    lists: GroupLists | null,
-  ): Uint32Array {
-    this.#pairAll(own, lists);
-    const staged = new Staged(this.#rows, vectors, lists);
-    const { kernels, vectorsAt, work } = staged;
-    const ownAt = staged.add(own);
-    const products = staged.add(found);
-    const losses = staged.add(new Float32Array(own.length).fill(Number.POSITIVE_INFINITY));
-    const best = staged.add(own);
-    const table = this.#table.byteOffset;
-    staged.each((at, count, first, list, listed, group) => {
-      const lists = [vectorsAt, list, listed] as const;
-      const paired = [this.#width, ownAt, products, table + 4 * group, this.#groups] as const;
-      kernels.secondRows(at, count, first, ...lists, ...paired, losses, best, work);
-    });
-    return staged.numbers(best, own.length);
-  }
-
-  /** Makes the products of the own rows of vectors with the rows of the vectors' groups. */
-  #pairAll(own: Uint32Array, lists: GroupLists | null): void {
-    if (lists === null) {
-      for (const row of own) this.#pair(row, 0, { first: 0, end: this.#count });
-      return;
-    }
-    const { starts, members, ends } = lists;
-    for (let group = 0, from = 0; group < ends.length; from = ends[group++]) {
-      const range = { first: starts[group], end: starts[group + 1] };
-      for (let i = from; i < ends[group]; i++) this.#pair(own[members[i]], group, range);
-    }
-  }
-
-  /** Makes the products of a row with those of a group, unless they are there. */
-  #pair(row: number, group: number, { first, end }: Range): void {
-    const place = row * this.#groups + group;
-    if (this.#table[place] !== 0) return;
-    const width = this.#width;
-    const { values } = this.#rows;
-    const products = new Int32Array(end - first);
-    const others = { values: values.subarray(first * width, end * width), width };
-    const own = values.subarray(row * width, (row + 1) * width);
-    productsKernel.productsInto(others, own, products);
+  /** The address of new space in the arena. */
+  #space(byteLength: number): number {
     const from = this.#byteLength;
-    this.#byteLength += padded(products.length); // kernels read some ahead
+    this.#byteLength += byteLength;
     const { length } = this.#arena.bytes;
     if (this.#byteLength > length) {
       this.#arena.reserve(Math.max(this.#byteLength, Math.floor(PAIRS_GROWTH * length)));
     }
-    const { bytes } = this.#arena;
-    for (let i = 0; i < products.length; i++) {
-      bytes[from + i] = Math.floor((MAX_BYTE * products[i]) / (UNIT * UNIT) + 0.5);
-    }
-    this.#table[place] = bytes.byteOffset + from;
+    return this.#arena.bytes.byteOffset + from;
   }
+
+  /**
+   * For each vector, of the rows of its groups, that of the largest product, the first one of equal
+   * ones in the nearest group; and a second one near it, in another direction: of the others the
+   * one of the least
+   *
+   *     |r'|^2 + 1.5 (r.r' / |r|)^2
+   *
+   * where r and r' are the differences of the vector from its own row and from this one, both rows
+   * at half their length, in float32. A vector without another row has its own one twice. `near`
+   * has as many groups of each vector, the nearest first. At most `vectorsAtOnce` vectors.
+   */
+  nearestTwo(vectors: Int16Array, near: Uint32Array): { own: Uint32Array; seconds: Uint32Array } {
+    const width = this.#width;
+    const count = vectors.length / width;
+    const each = near.length / count;
+    const { starts: firsts, members } = byGroup(near, this.#groups);
+    const sizes = this.#starts.subarray(1).map((end, group) => end - this.#starts[group]);
+    const bytes = 4 * inFours(Math.max(...sizes));
+    if (bytes * near.length > this.#productBytes) {
+      this.#productBytes = bytes * near.length;
+      this.#productsAt = this.#space(this.#productBytes);
+    }
+    const lists = { starts: this.#starts, members, ends: firsts.subarray(1) };
+    const staged = new Staged(this.#rows, vectors, lists);
+    const { kernels, vectorsAt } = staged;
+    staged.each((at, rows, _, list, listed) => {
+      const out = [each, width, this.#productsAt, bytes] as const;
+      kernels.groupProducts(at, rows, vectorsAt, list, listed, ...out);
+    });
+    const found = new Stage(staged.memory);
+    const counts = [count, each, found.add(near), found.add(this.#starts)] as const;
+    const products = [this.#productsAt, bytes, ...counts] as const;
+    const largest = found.add(new Int32Array(count).fill(NONE));
+    const nearest = found.add(new Uint32Array(count));
+    kernels.largestOfGroups(...products, largest, nearest);
+    const own = numbersAt(found.memory, nearest, count);
+    const highest = numbersAt(found.memory, largest, count);
+    this.#pairAll(own, near);
+    // The products with others overwrote what was staged.
+    const last = new Stage(staged.memory);
+    for (const values of [near, this.#starts]) last.add(values);
+    const given = [last.add(own), last.add(highest)] as const;
+    const losses = last.add(new Float32Array(count).fill(Number.POSITIVE_INFINITY));
+    const best = last.add(own);
+    const table = this.#table.byteOffset;
+    kernels.secondOfGroups(...products, ...given, table, this.#groups, losses, best);
+    return { own, seconds: numbersAt(last.memory, best, count) };
+  }
+
+  /** Makes the products of the own rows of vectors with the rows of the vectors' groups. */
+  #pairAll(own: Uint32Array, near: Uint32Array): void {
+    const each = near.length / own.length;
+    const table = this.#table;
+    for (let i = 0; i < near.length; i++) {
+      const row = own[Math.floor(i / each)];
+      if (table[row * this.#groups + near[i]] === 0) this.#pair(row, near[i]);
+    }
+  }
+
+  /** Makes the products of a row with those of a group. */
+  #pair(row: number, group: number): void {
+    const width = this.#width;
+    const [first, end] = [this.#starts[group], this.#starts[group + 1]];
+    const at = this.#space(padded(end - first)); // kernels read some ahead
+    const { values } = this.#rows;
+    const products = new Int32Array(end - first);
+    const others = { values: values.subarray(first * width, end * width), width };
+    productsKernel.productsInto(others, values.subarray(row * width, (row + 1) * width), products);
+    const pairs = new Int8Array(values.buffer, at, products.length);
+    for (let i = 0; i < products.length; i++) {
+      pairs[i] = Math.floor((MAX_BYTE * products[i]) / (UNIT * UNIT) + 0.5);
+    }
+    this.#table[row * this.#groups + group] = at;
+  }
+}
+
+/** A copy of some numbers in a memory. */
+function numbersAt(memory: LinearMemory, at: number, length: number): Uint32Array {
+  return new Uint32Array(memory.bytes.buffer, at, length).slice();
 }
 
 /**
@@ -433,20 +458,16 @@ class Staged extends Stage {
     this.#vectors = count;
   }
 
-  /** A copy of some numbers. */
-  numbers(at: number, length: number): Uint32Array {
-    return new Uint32Array(this.memory.bytes.buffer, at, length).slice();
-  }
-
   /**
    * Calls `visit` for each group that has vectors: with the address, number and first of its rows,
-   * the address and number of the list of its vectors, and the group. Without lists for all rows
-   * and vectors.
+   * and the address and number of the list of its vectors. Without lists for all rows and vectors.
    */
-  each(visit: (...group: [number, number, number, number, number, number]) => void): void {
+  each(
+    visit: (at: number, count: number, first: number, list: number, listed: number) => void,
+  ): void {
     const { width, values } = this.#rows;
     if (this.#lists === null) {
-      visit(this.rowsAt, values.length / width, 0, 0, this.#vectors, 0);
+      visit(this.rowsAt, values.length / width, 0, 0, this.#vectors);
       return;
     }
     const { starts, ends } = this.#lists;
@@ -454,8 +475,7 @@ class Staged extends Stage {
       const [first, count] = [starts[group], starts[group + 1] - starts[group]];
       const listed = ends[group] - from;
       if (count === 0 || listed === 0) continue;
-      const [at, list] = [this.rowsAt + 2 * first * width, this.#listsAt + 4 * from];
-      visit(at, count, first, list, listed, group);
+      visit(this.rowsAt + 2 * first * width, count, first, this.#listsAt + 4 * from, listed);
     }
   }
 }

@@ -4,7 +4,8 @@ export { dots } from './dots.assembly';
 export { sortHits } from './hits.assembly';
 export { distinctInto, joinRuns, keysInto, scatter, sortLow } from './joins.assembly';
 export {
-  highProducts, nearestLists, nearestRows, orderInto, productsInto, roundRows, secondRows, sumRows,
+  groupProducts, highProducts, largestOfGroups, nearestLists, nearestRows, orderInto, productsInto,
+  roundRows, secondOfGroups, sumRows,
 } from './products.assembly';
 export { layRows, spreadRows, weighEntries } from './residuals.assembly';
 export { encodeRows, residualTablesInto, rotate } from './rotation.assembly';

@@ -24,11 +24,7 @@ function flatTree(centroids: Int16Array) {
 }
 
 const twoOf = (tree: CentroidTree, vectors: Int16Array) =>
-  nearestTwo(
-    tree,
-    new PairedRows({ values: tree.centroids, width: WIDTH }, tree.starts.length - 1),
-    vectors,
-  );
+  nearestTwo(tree, new PairedRows({ values: tree.centroids, width: WIDTH }, tree.starts), vectors);
 const vectorOf = (all: Int16Array, i: number) =>
   Array.from(all.subarray(i * WIDTH, (i + 1) * WIDTH), (value) => value / UNIT);
 const dot = (a: number[], b: number[]) => a.reduce((sum, value, i) => sum + value * b[i], 0);
@@ -95,9 +91,13 @@ describe('the second centroid of a vector', () => {
     const tree = await trainTree(sample, WIDTH, 200, new LongWork());
     const nearest = nearestIn(tree, points);
     const { own, seconds } = twoOf(tree, points);
-    expect(own).toEqual(nearest);
+    // Its first one is of more groups than where only one is sought.
+    const cosine = (i: number, c: number) => dot(vectorOf(points, i), vectorOf(tree.centroids, c));
+    own.forEach((first, i) => {
+      expect(cosine(i, first)).toBeGreaterThanOrEqual(cosine(i, nearest[i]));
+    });
     seconds.forEach((second, i) => {
-      expect(second).not.toBe(nearest[i]);
+      expect(second).not.toBe(own[i]);
       expect(second).toBeLessThan(200);
     });
   });

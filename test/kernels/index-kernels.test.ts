@@ -1,17 +1,12 @@
 import { afterEach, describe, expect, it } from 'vitest';
+import { byGroup } from '../../src/base/arrays';
 import { CodeMemory } from '../../src/kernels/code-memory';
 import { dotsKernel } from '../../src/kernels/dots';
 import { distance } from '../../src/kernels/hamming';
 import { NO_ROW } from '../../src/kernels/hits';
 import { forceKernel } from '../../src/kernels/kernels';
 import { Arena } from '../../src/kernels/memory';
-import {
-  integerWidth,
-  PairedRows,
-  product,
-  productsKernel,
-  UNIT,
-} from '../../src/kernels/products';
+import { integerWidth, PairedRows, productsKernel, UNIT } from '../../src/kernels/products';
 import { ResidualMemory } from '../../src/kernels/residual-memory';
 import {
   copyResiduals,
@@ -404,23 +399,23 @@ it.each([24, 136])('second rows are those of the least loss, %i wide', (width) =
     Int16Array.from(Array.from({ length: count }, unit).flat()),
   );
   const rows = { values, width };
-  const own = new Uint32Array(67);
-  const found = new Int32Array(67);
-  productsKernel.nearestInto(rows, vectors, own, null, found);
-  for (const [i, row] of own.entries()) {
-    expect(found[i]).toBe(product(values, row * width, vectors, i * width, width));
-  }
-  const starts = Uint32Array.of(0, 70, 71, 133);
-  const members = Uint32Array.from([...own.keys(), 5, 5, 7, ...own.keys()].filter((i) => i < 66));
-  const ends = Uint32Array.of(66, 69, 135);
-  for (const lists of [null, { starts, members, ends }]) {
-    const seconds = new PairedRows(rows, lists?.ends.length ?? 1).secondsOf(
-      vectors,
-      own,
-      found,
-      lists,
-    );
-    expect([...seconds]).toEqual([...scalarSeconds(rows, vectors, own, lists)]);
+  const groups = (near: Uint32Array, starts: Uint32Array) => {
+    const { starts: firsts, members } = byGroup(near, starts.length - 1);
+    const each = near.length / 67;
+    return { starts, members: members.map((i) => Math.floor(i / each)), ends: firsts.subarray(1) };
+  };
+  const many = Uint32Array.of(0, 70, 70, 71, 133);
+  const three = Uint32Array.from({ length: 3 * 67 }, (_, i) => (3 * i + (i >> 4)) % 4);
+  for (const [near, starts] of [
+    [new Uint32Array(67), Uint32Array.of(0, 133)],
+    [three, many],
+  ]) {
+    const lists = groups(near, starts);
+    const own = new Uint32Array(67);
+    scalarProducts.nearestInto(rows, vectors, own, lists);
+    const found = new PairedRows(rows, starts).nearestTwo(vectors, near);
+    expect([...found.own]).toEqual([...own]);
+    expect([...found.seconds]).toEqual([...scalarSeconds(rows, vectors, own, lists)]);
   }
 });
 

@@ -36,7 +36,7 @@ export const scalarProducts: ProductsKernel = {
     for (let i = 0; i < order.length; i++) order[i] = rows[order[i]];
   },
 
-  nearestInto({ values, width }, vectors, out, lists, products) {
+  nearestInto({ values, width }, vectors, out, lists) {
     const all = lists ?? oneGroup(values.length / width, out.length);
     const largest = new Float64Array(out.length).fill(-Infinity);
     eachPair(all, (vector, row) => {
@@ -45,7 +45,6 @@ export const scalarProducts: ProductsKernel = {
       largest[vector] = value;
       out[vector] = row;
     });
-    products?.set(largest);
   },
 
   nearestLists({ values, width }, vectors, most) {
@@ -97,7 +96,7 @@ function eachPair(
   }
 }
 
-/** What `PairedRows` finds: every operation rounded to float32. */
+/** The second rows that `PairedRows` finds: every operation rounded to float32. */
 export function scalarSeconds(
   { values, width }: { values: Int16Array; width: number },
   vectors: Int16Array,
