@@ -294,7 +294,7 @@ export class PairedRows {
   readonly #starts: Uint32Array;
   readonly #count: number;
   readonly #groups: number;
-  /** The rows, by row and group the address of its products with the rows of the group, and more. */
+  /** The rows, by row and group the address of its products with the group, and these products. */
   readonly #arena: Arena;
   #byteLength: number;
   /** Where in the arena vectors have their products with the rows of their groups. */
