@@ -32,9 +32,9 @@ import { layoutOf, memoryOfRow, writeSegment } from './write-segment';
 
 /**
  * The part of the memory limit that loaded rows of a segment may take; while they are placed they
- * are in memory twice.
+ * are in memory twice, next to the space.
  */
-const LOAD_SHARE = 0.4;
+const LOAD_SHARE = 0.3;
 
 /** Checks the options of `optimize` for rows that stay in files: these need dense vectors. */
 export function checkWantedInFiles(core: IndexCore, options: OptimizeOptions): Wanted {
