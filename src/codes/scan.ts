@@ -1,14 +1,13 @@
 /**
  * The exact linear scan over codes: the k nearest by (distance, row), or all within a distance or
  * of at least a similarity, for one query or for many. It compares every row, so faster searches
- * are tested against it. Null rows match nothing. Hits come in ascending order of row and are
- * returned in the order of (distance, row), by a counting sort: it is faster than any sort by
- * comparison where many rows are near.
+ * are tested against it. Null rows match nothing.
  */
 
-import { grown, type Range, toStarts } from '../base/arrays';
+import { byGroup, type Range } from '../base/arrays';
 import { checkMaxDistance, checkOptions, wrongType, wrongValue } from '../base/check';
 import { LONG_CALL, type LongCall, LongWork } from '../base/long-work';
+import { rowsOf, Smallest, weightOf, weightsOf } from '../base/top-k';
 import type { HammingKernel } from '../kernels/hamming';
 import { hammingKernel } from '../kernels/kernels';
 import { Codes } from './codes';
@@ -91,24 +90,22 @@ class Scan {
   readonly #codes: Codes;
   readonly #queries: Codes;
   readonly #hamming: HammingKernel;
-  readonly #collectors: Nearest[];
+  readonly #k: number;
+  readonly #nearest: Smallest[];
   /** By query the distance below which it takes hits; 0 excludes it. */
   readonly #limits: Uint32Array;
 
   constructor(codes: Codes, queries: Codes, given: ScanOptions) {
     const widest = widestOf(codes, given);
     const most = widest ?? codes.bits;
-    const k = given.k ?? (widest === undefined ? DEFAULT_K : Number.MAX_SAFE_INTEGER);
+    const asked = given.k ?? (widest === undefined ? DEFAULT_K : Number.MAX_SAFE_INTEGER);
+    const k = Math.min(asked, codes.count);
+    this.#k = k;
     this.#codes = codes;
     this.#queries = queries;
     this.#hamming = hammingKernel();
-    const collectors = Array.from({ length: queries.count }, () => {
-      return new Nearest(k, most, codes.count);
-    });
-    this.#collectors = collectors;
-    this.#limits = Uint32Array.from(collectors, ({ limit }, row) =>
-      queries.isNull(row) ? 0 : limit,
-    );
+    this.#nearest = Array.from({ length: queries.count }, () => new Smallest(k));
+    this.#limits = new Uint32Array(queries.count).map((_, i) => (queries.isNull(i) ? 0 : most + 1));
   }
 
   /** Compares the block of queries that begins at `first` with rows behind those before. */
@@ -121,16 +118,26 @@ class Scan {
     );
     // Kernels do not know null rows, whose codes are 0: their hits are dropped here.
     const take = (query: number, row: number, distance: number) => {
-      if (limits[query] === 0 || this.#codes.isNull(row)) return;
-      const collector = this.#collectors[first + query];
-      collector.take(row, distance);
-      limits[query] = collector.limit;
+      if (distance >= limits[query] || this.#codes.isNull(row)) return;
+      const nearest = this.#nearest[first + query];
+      nearest.take(distance, row);
+      // A later row at this distance ranks after those that are held.
+      limits[query] = Math.min(limits[query], weightOf(nearest.bound));
     };
     this.#hamming.hitsOfMany(bytes, rows.first, rows.end - rows.first, queries, limits, take);
   }
 
   results(): Neighbors[] {
-    return this.#collectors.map((one) => one.result());
+    const { bits, count } = this.#codes;
+    return this.#nearest.map((one) => {
+      const keys = this.#k < count ? one.result() : one.unordered();
+      const rows = rowsOf(keys);
+      const distances = new Uint16Array(weightsOf(keys));
+      if (this.#k < count) return { rows, distances };
+      // Many may be within a limit: all are in the order of their rows, and counting is faster.
+      const { members } = byGroup(distances, bits + 1);
+      return { rows: members.map((i) => rows[i]), distances: distances.sort() };
+    });
   }
 }
 
@@ -172,87 +179,4 @@ function checkCodes(name: string, codes: unknown): void {
 export interface Neighbors {
   readonly rows: Uint32Array;
   readonly distances: Uint16Array;
-}
-
-/** Hits held beyond 2 * k, so that thinning, a pass over all of them, costs little for each. */
-const SPARE = 128;
-/** Hits that have memory at first. */
-const FIRST_CAPACITY = 256;
-
-/**
- * Keeps the k nearest of the hits within `maxDistance`; all of them where k is `count` or more.
- * Each hit is of a row above all those taken before.
- */
-class Nearest {
-  readonly #k: number;
-  readonly #maxHeld: number;
-  /** An entry for each distance; scratch space of the counting sort. */
-  readonly #counts: Uint32Array;
-  /** `#held` hits in ascending order of row; there is always room for one more. */
-  #rows: Uint32Array;
-  #distances: Uint16Array;
-  #held = 0;
-  /** Only hits below this distance can still enter; it falls as nearer ones are found. */
-  limit: number;
-
-  /** `count` is the number of rows that are scanned. */
-  constructor(k: number, maxDistance: number, count: number) {
-    this.#k = Math.min(k, count);
-    this.#maxHeld = 2 * this.#k + SPARE;
-    this.limit = this.#k === 0 ? 0 : maxDistance + 1;
-    this.#counts = new Uint32Array(maxDistance + 1);
-    const capacity = Math.min(this.#maxHeld, FIRST_CAPACITY);
-    this.#rows = new Uint32Array(capacity);
-    this.#distances = new Uint16Array(capacity);
-  }
-
-  take(row: number, distance: number): void {
-    if (distance >= this.limit) return;
-    this.#rows[this.#held] = row;
-    this.#distances[this.#held++] = distance;
-    if (this.#held < this.#rows.length) return;
-    if (this.#held < this.#maxHeld) this.#grow();
-    else this.#thin();
-  }
-
-  #grow(): void {
-    const capacity = Math.min(2 * this.#held, this.#maxHeld);
-    this.#rows = grown(this.#rows, capacity);
-    this.#distances = grown(this.#distances, capacity);
-  }
-
-  /** Drops all but the best k: keeps those below the k-th distance, and the first ones at it. */
-  #thin(): void {
-    const counts = this.#counts.fill(0);
-    for (let i = 0; i < this.#held; i++) counts[this.#distances[i]]++;
-    let below = 0;
-    let cut = 0;
-    while (below + counts[cut] < this.#k) below += counts[cut++];
-    let ties = this.#k - below;
-    let kept = 0;
-    for (let i = 0; i < this.#held; i++) {
-      const distance = this.#distances[i];
-      if (distance > cut || (distance === cut && ties-- <= 0)) continue;
-      this.#rows[kept] = this.#rows[i];
-      this.#distances[kept++] = distance;
-    }
-    this.#held = kept;
-    this.limit = cut; // a later row at this distance ranks after the k held ones
-  }
-
-  /** The hits by distance, as copies; rows of one distance stay in the order in which they came. */
-  result(): Neighbors {
-    if (this.#held > this.#k) this.#thin();
-    const starts = this.#counts.fill(0);
-    for (let i = 0; i < this.#held; i++) starts[this.#distances[i]]++;
-    toStarts(starts);
-    const rows = new Uint32Array(this.#held);
-    const distances = new Uint16Array(this.#held);
-    for (let i = 0; i < this.#held; i++) {
-      const at = starts[this.#distances[i]]++;
-      rows[at] = this.#rows[i];
-      distances[at] = this.#distances[i];
-    }
-    return { rows, distances };
-  }
 }
