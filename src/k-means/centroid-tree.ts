@@ -77,8 +77,8 @@ export function nearestIn(tree: CentroidTree, vectors: Int16Array): Uint32Array 
 }
 
 /**
- * For each vector its centroid, nearly always the nearest one, and its second one; with one
- * centroid, that one. The second is near the vector, in another direction than the first: a query
+ * For each vector its centroid, as `nearestIn` finds it, and its second one; with one centroid,
+ * that one. The second is near the vector, in another direction than the first: a query
  * from whose side the first centroid is far, so that its partition is visited late, then visits the
  * second one early (SOAR; Sun et al., NeurIPS 2023). Of the centroids of the groups nearest to a
  * vector the one of the least loss, as `pairs` of the centroids state it.
@@ -92,7 +92,7 @@ export function nearestTwo(
   const own = new Uint32Array(vectors.length / width);
   const seconds = new Uint32Array(own.length);
   eachBlock(tree, vectors, SECOND_GROUPS, (some, first, near) => {
-    const two = pairs.nearestTwo(some, near);
+    const two = pairs.nearestTwo(some, near, GROUPS);
     own.set(two.own, first);
     seconds.set(two.seconds, first);
   });

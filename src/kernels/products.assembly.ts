@@ -364,15 +364,16 @@ export function groupProducts(
 
 /**
  * For each vector updates its entries of `largest` (i32) and `nearest` (u32) by its products, as
- * `groupProducts` writes them: the largest one and its row. `groups` has the groups of the vectors,
- * `starts` the first row of each group, and behind the last.
+ * `groupProducts` writes them, with the first `most` of its groups: the largest one and its row.
+ * `groups` has the groups of the vectors, `starts` where the rows of each group begin and end.
  */
 export function largestOfGroups(
   products: usize, bytes: usize, count: usize, each: usize, groups: usize, starts: usize,
-  largest: usize, nearest: usize,
+  most: usize, largest: usize, nearest: usize,
 ): void {
   for (const end = largest + (count << 2); largest < end; largest += 4, nearest += 4) {
     for (let i: usize = 0; i < each; i++, groups += 4, products += bytes) {
+      if (i >= most) continue;
       const group = starts + (<usize>load<u32>(groups) << 2);
       const first = load<u32>(group);
       const rows = load<u32>(group, 4) - first;

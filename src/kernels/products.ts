@@ -340,9 +340,9 @@ export class PairedRows {
   }
 
   /**
-   * For each vector, of the rows of its groups, that of the largest product, the first one of equal
-   * ones in the nearest group; and a second one near it, in another direction: of the others the
-   * one of the least
+   * For each vector, of the rows of its `most` nearest groups, that of the largest product, of
+   * equal ones the first of the nearest group; and a second one near it, in another direction: of
+   * the others of all its groups the one of the least
    *
    *     |r'|^2 + 1.5 (r.r' / |r|)^2
    *
@@ -350,7 +350,11 @@ export class PairedRows {
    * at half their length, in float32. A vector without another row has its own one twice. `near`
    * has as many groups of each vector, the nearest first. At most `vectorsAtOnce` vectors.
    */
-  nearestTwo(vectors: Int16Array, near: Uint32Array): { own: Uint32Array; seconds: Uint32Array } {
+  nearestTwo(
+    vectors: Int16Array,
+    near: Uint32Array,
+    most: number,
+  ): { own: Uint32Array; seconds: Uint32Array } {
     const width = this.#width;
     const count = vectors.length / width;
     const each = near.length / count;
@@ -373,7 +377,7 @@ export class PairedRows {
     const products = [this.#productsAt, bytes, ...counts] as const;
     const largest = found.add(new Int32Array(count).fill(NONE));
     const nearest = found.add(new Uint32Array(count));
-    kernels.largestOfGroups(...products, largest, nearest);
+    kernels.largestOfGroups(...products, most, largest, nearest);
     const own = numbersAt(found.memory, nearest, count);
     const highest = numbersAt(found.memory, largest, count);
     this.#pairAll(own, near);
@@ -391,10 +395,12 @@ export class PairedRows {
   /** Makes the products of the own rows of vectors with the rows of the vectors' groups. */
   #pairAll(own: Uint32Array, near: Uint32Array): void {
     const each = near.length / own.length;
-    const table = this.#table;
+    let table = this.#table;
     for (let i = 0; i < near.length; i++) {
       const row = own[Math.floor(i / each)];
-      if (table[row * this.#groups + near[i]] === 0) this.#pair(row, near[i]);
+      if (table[row * this.#groups + near[i]] !== 0) continue;
+      this.#pair(row, near[i]);
+      table = this.#table; // the memory may have grown, which detaches views
     }
   }
 

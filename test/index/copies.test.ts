@@ -160,7 +160,7 @@ describe('rows in second partitions', async () => {
       const draws = new Draws(seed);
       return Array.from({ length: count }, (_, i) => {
         const noise = draws.gaussians(width);
-        const vector = near === null ? noise : noise.map((v, j) => 6 * near[i][j] + 0.45 * v);
+        const vector = near === null ? noise : noise.map((v, j) => 6 * near[i][j] + 0.8 * v);
         const length = Math.hypot(...vector);
         return Float64Array.from(vector, (value) => value / length);
       });

@@ -395,27 +395,33 @@ it.each([24, 136])('second rows are those of the least loss, %i wide', (width) =
     const length = UNIT / Math.hypot(...vector);
     return Array.from(vector, (value) => Math.round(value * length));
   };
-  const [values, vectors] = [133, 67].map((count) =>
+  const [values, vectors] = [700, 67].map((count) =>
     Int16Array.from(Array.from({ length: count }, unit).flat()),
   );
   const rows = { values, width };
-  const groups = (near: Uint32Array, starts: Uint32Array) => {
-    const { starts: firsts, members } = byGroup(near, starts.length - 1);
-    const each = near.length / 67;
-    return { starts, members: members.map((i) => Math.floor(i / each)), ends: firsts.subarray(1) };
-  };
-  const many = Uint32Array.of(0, 70, 70, 71, 133);
+  // So many rows that the memory of their products grows.
+  const many = Uint32Array.of(0, 170, 170, 171, 700);
   const three = Uint32Array.from({ length: 3 * 67 }, (_, i) => (3 * i + (i >> 4)) % 4);
-  for (const [near, starts] of [
-    [new Uint32Array(67), Uint32Array.of(0, 133)],
-    [three, many],
-  ]) {
-    const lists = groups(near, starts);
+  for (const [near, starts, most] of [
+    [new Uint32Array(67), Uint32Array.of(0, 700), 1],
+    [three, many, 3],
+    [three, many, 2],
+  ] as const) {
+    const each = near.length / 67;
+    const listsOf = (groups: number) => {
+      const own = near.filter((_, i) => i % each < groups);
+      const { starts: firsts, members } = byGroup(own, starts.length - 1);
+      const vectorOf = (i: number) => Math.floor(i / groups);
+      return { starts, members: members.map(vectorOf), ends: firsts.subarray(1) };
+    };
     const own = new Uint32Array(67);
-    scalarProducts.nearestInto(rows, vectors, own, lists);
-    const found = new PairedRows(rows, starts).nearestTwo(vectors, near);
-    expect([...found.own]).toEqual([...own]);
-    expect([...found.seconds]).toEqual([...scalarSeconds(rows, vectors, own, lists)]);
+    scalarProducts.nearestInto(rows, vectors, own, listsOf(most));
+    const pairs = new PairedRows(rows, starts);
+    for (let times = 0; times < 2; times++) {
+      const found = pairs.nearestTwo(vectors, near, most);
+      expect([...found.own]).toEqual([...own]);
+      expect([...found.seconds]).toEqual([...scalarSeconds(rows, vectors, own, listsOf(each))]);
+    }
   }
 });
 
