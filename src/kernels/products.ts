@@ -297,6 +297,8 @@ export class PairedRows {
   /** The rows, by row and group the address of its products with the group, and these products. */
   readonly #arena: Arena;
   #byteLength: number;
+  /** Bytes of the products of a vector with the rows of the largest group. */
+  readonly #groupBytes: number;
   /** Where in the arena vectors have their products with the rows of their groups. */
   #productsAt = 0;
   #productBytes = 0;
@@ -307,6 +309,8 @@ export class PairedRows {
     this.#starts = starts;
     this.#groups = starts.length - 1;
     this.#count = values.length / width;
+    const sizes = starts.subarray(1).map((end, group) => end - starts[group]);
+    this.#groupBytes = 4 * inFours(Math.max(...sizes));
     this.#byteLength = this.#tableAt + 4 * this.#count * this.#groups;
     this.#arena = new Arena(this.#byteLength);
     this.#rows.values.set(values);
@@ -359,8 +363,7 @@ export class PairedRows {
     const count = vectors.length / width;
     const each = near.length / count;
     const { starts: firsts, members } = byGroup(near, this.#groups);
-    const sizes = this.#starts.subarray(1).map((end, group) => end - this.#starts[group]);
-    const bytes = 4 * inFours(Math.max(...sizes));
+    const bytes = this.#groupBytes;
     if (bytes * near.length > this.#productBytes) {
       this.#productBytes = bytes * near.length;
       this.#productsAt = this.#space(this.#productBytes);
@@ -372,23 +375,25 @@ export class PairedRows {
       const out = [each, width, this.#productsAt, bytes] as const;
       kernels.groupProducts(at, rows, vectorsAt, list, listed, ...out);
     });
-    const found = new Stage(staged.memory);
-    const counts = [count, each, found.add(near), found.add(this.#starts)] as const;
-    const products = [this.#productsAt, bytes, ...counts] as const;
+    const stagedAgain = () => {
+      const stage = new Stage(staged.memory);
+      const groups = [stage.add(near), stage.add(this.#starts)] as const;
+      return { stage, products: [this.#productsAt, bytes, count, each, ...groups] as const };
+    };
+    const { stage: found, products } = stagedAgain();
     const largest = found.add(new Int32Array(count).fill(NONE));
     const nearest = found.add(new Uint32Array(count));
     kernels.largestOfGroups(...products, most, largest, nearest);
     const own = numbersAt(found.memory, nearest, count);
     const highest = numbersAt(found.memory, largest, count);
     this.#pairAll(own, near);
-    // The products with others overwrote what was staged.
-    const last = new Stage(staged.memory);
-    for (const values of [near, this.#starts]) last.add(values);
+    // What was staged is overwritten by now.
+    const { stage: last, products: same } = stagedAgain();
     const given = [last.add(own), last.add(highest)] as const;
     const losses = last.add(new Float32Array(count).fill(Number.POSITIVE_INFINITY));
     const best = last.add(own);
     const table = this.#table.byteOffset;
-    kernels.secondOfGroups(...products, ...given, table, this.#groups, losses, best);
+    kernels.secondOfGroups(...same, ...given, table, this.#groups, losses, best);
     return { own, seconds: numbersAt(last.memory, best, count) };
   }
 

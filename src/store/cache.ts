@@ -33,10 +33,8 @@ const CELL_ROWS = 16;
 /** Bytes of a row in memory besides its code: where it is, and its share of ids. */
 const ROW_BYTES = 32;
 
-/** Places of the rows of a block, and their ids. */
-interface HeldBlock extends Range {
-  readonly ids: BlockRows['ids'];
-}
+/** Places of the rows of a block, their ids, and whether they are copies. */
+interface HeldBlock extends Range, Pick<BlockRows, 'ids' | 'isCopy'> {}
 
 const cellsFor = (rows: number) => Math.ceil(rows / CELL_ROWS);
 
@@ -194,11 +192,11 @@ export class PartitionCache {
   #put(p: number, blocks: readonly LoadedBlock[]): void {
     let next = CELL_ROWS * (this.#cells.firstOf(p) as number);
     const held = blocks.map((block): HeldBlock => {
-      const { count, ids } = block.rows;
+      const { count, ids, isCopy } = block.rows;
       const first = next;
       next += CELL_ROWS * cellsFor(count);
       this.#write(block, first);
-      return { first, end: first + count, ids: ids?.slice() ?? null };
+      return { first, end: first + count, ids: ids?.slice() ?? null, isCopy };
     });
     this.#held.set(p, held);
   }
@@ -224,7 +222,8 @@ export class PartitionCache {
   /** Adds the entries of partitions in memory to the ranges of a call of the kernel. */
   addEntries({ partitions, products }: Probes, to: Ranges): void {
     for (let i = 0; i < partitions.length; i++) {
-      for (const { first, end } of this.#held.get(partitions[i]) ?? []) {
+      for (const { first, end, isCopy } of this.#held.get(partitions[i]) ?? []) {
+        if (this.copies !== null && isCopy !== this.copies) continue;
         if (end > first) to.add(first, end - first, products[i]);
       }
     }

@@ -150,6 +150,6 @@ describe.each([
     const off = (name: 'probes' | 'oversample') =>
       Math.abs((report?.[name] as number) - wanted[name]);
     expect(off('probes')).toBeLessThanOrEqual(1);
-    if (!copies) expect(off('oversample')).toBeLessThanOrEqual(1);
+    expect(off('oversample')).toBeLessThanOrEqual(1);
   });
 });
