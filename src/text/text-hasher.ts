@@ -319,7 +319,7 @@ export class TextHasher {
 
   /** The value of a number of occurrences, by the option `counting`. */
   #countOf(occurrences: number): number {
-    if (this.#counting === 'binary') return 1;
+    if (this.#counting === 'binary' || occurrences === 1) return 1;
     return this.#counting === 'raw' ? occurrences : 1 + logOf(occurrences);
   }
 

@@ -85,7 +85,7 @@ describe('a map of rows whose vectors add up to nothing', () => {
   });
 
   it('has texts of one word in clusters, whichever word that is', async () => {
-    // Words count from 0 as they come; some once added to dimensions that took them away again.
+    // Some words were once added to dimensions that took them away again.
     const texts = Array.from({ length: 12_000 }, (_, i) => `w${i}`);
     const search = await WordSearch.of(
       { count: texts.length, read: (first, end) => texts.slice(first, end) },
