@@ -1,16 +1,14 @@
 /**
- * Turns texts into codes: splits them into tokens, drops stop words, weighs words (counts times
- * inverse document frequency), and hashes the sparse vector. A word is the dimension of its 64-bit
+ * Turns texts into codes: splits them into tokens, weighs words (counts times inverse document
+ * frequency), and hashes the sparse vector. A word is the dimension of its 64-bit
  * hash, so one index can have texts and other TF-IDF rows.
  *
  * Codes record how texts became vectors, since codes of texts that were read in another way have
- * the same form and are not comparable; stop words and frequencies, which may be many, by a
- * checksum.
+ * the same form and are not comparable; frequencies, which may be many, by a checksum.
  */
 
 import { bitmapOf, concatenated } from '../base/arrays';
 import { checkInteger, checkOptions, wrongType } from '../base/check';
-import { HashCounts } from '../base/hash-tables';
 import { LONG_CALL, type LongCall, LongWork } from '../base/long-work';
 import { type CodeOrigin, Codes } from '../codes/codes';
 import type { Projection, RowCodes } from '../hashing/row-hasher';
@@ -21,7 +19,6 @@ import type { SparseMatrix, SparseVector } from '../vectors/vectors';
 import { type FrequencyEntries, FrequencyTable } from './frequency-table';
 import {
   BandKeys,
-  halvesIn,
   hashOfTokens,
   type MemberCounts,
   type MemberReader,
@@ -29,11 +26,9 @@ import {
   memberCounts,
   readerOf,
   SetReader,
-  without,
 } from './text-set';
 import {
   checkNormalizations,
-  hashWord,
   type Normalization,
   normalized,
   type Splitter,
@@ -67,8 +62,6 @@ export interface TextHasherOptions {
   tokens?: Tokens;
   /** Parts of a text that become a blank before it is split. */
   normalize?: readonly Normalization[];
-  /** Tokens that are dropped. */
-  stopWords?: Iterable<string>;
   /** The value of n occurrences: n, 1 + ln n, or 1. */
   counting?: Counting;
   /** Weights words by inverse document frequency. The table may grow: weights follow it. */
@@ -95,7 +88,6 @@ const DECLARED = {
   projection: ['signs', 'gaussian', 'direct', 'minwise'],
   tokens: null,
   normalize: null,
-  stopWords: null,
   counting: ['raw', 'log', 'binary'],
   frequencies: null,
   empty: ['error', 'null'],
@@ -119,9 +111,6 @@ export class TextHasher {
   readonly #rules: readonly Normalization[];
   readonly #counting: Counting;
   readonly #frequencies: FrequencyTable | null;
-  readonly #stopWords: readonly string[];
-  /** The dimensions of the stop words. */
-  readonly #stops: HashCounts | null;
   /** Of which another thread makes an equal hasher; null if it cannot have the tokens. */
   readonly #options: TextState['options'] | null;
   readonly #reader: MemberReader;
@@ -134,7 +123,7 @@ export class TextHasher {
 
   constructor(options?: TextHasherOptions) {
     const given = { ...TEXT_HASHER_DEFAULTS, ...checkOptions(options, DECLARED) };
-    const { stopWords = [], frequencies, ...own } = given;
+    const { frequencies, ...own } = given;
     const { bits, seed, projection, tokens, empty } = own;
     const splitter = splitterOf(tokens);
     const rules = checkNormalizations(own.normalize);
@@ -150,15 +139,11 @@ export class TextHasher {
       frequencies.checkOrigin({ tokens: this.tokensName });
     }
     this.#frequencies = frequencies ?? null;
-    this.#stopWords = [...new Set(checkTexts(stopWords, 'stopWords'))];
     this.#dimensionsOf = hashOfTokens(projection, splitter);
-    this.#stops = this.#stopWords.length > 0 ? new HashCounts() : null;
-    this.#stops?.addAll(halvesIn(this.#dimensionsOf(this.#stopWords)));
     this.#reader = readerOf(projection, splitter, rules);
-    const isSet = projection === 'minwise' && this.#stops === null && frequencies === undefined;
+    const isSet = projection === 'minwise' && frequencies === undefined;
     this.#sets = isSet && this.#reader instanceof SetReader ? this.#reader : null;
-    const settings = { ...own, normalize: rules, stopWords: this.#stopWords };
-    this.#options = splitter.isData ? settings : null;
+    this.#options = splitter.isData ? { ...own, normalize: rules } : null;
   }
 
   /** Width of a code. */
@@ -172,12 +157,10 @@ export class TextHasher {
    */
   get origin(): CodeOrigin {
     const { hasher, tokensName } = this;
-    const [stopWords, frequencies] = [this.#stopWords, this.#frequencies];
+    const frequencies = this.#frequencies;
     const isWeighed = hasher.projection !== 'minwise';
-    const stops = hashWord([...stopWords].sort().join('\n')).toString(16);
     const texts = [
       tokensName,
-      stopWords.length > 0 && `without ${stopWords.length} stop words (${stops})`,
       isWeighed && `counts ${this.#counting}`,
       isWeighed &&
         frequencies !== null &&
@@ -221,9 +204,7 @@ export class TextHasher {
   /** The dimensions of a text's tokens in the order of the text; some may repeat. */
   members(text: string): BigUint64Array {
     const parts: BigUint64Array[] = [];
-    this.#reader.each(text, (members) => {
-      parts.push((this.#stops ? without(this.#stops, members) : members).slice());
-    });
+    this.#reader.each(text, (members) => parts.push(members.slice()));
     return concatenated([new BigUint64Array(), ...parts]);
   }
 
@@ -308,7 +289,7 @@ export class TextHasher {
   }
 
   #countsIn(text: string): MemberCounts {
-    return memberCounts(this.#reader, text, this.#stops);
+    return memberCounts(this.#reader, text);
   }
 
   /** The value of a word: that of its count times its inverse frequency. */
@@ -370,10 +351,10 @@ function partEnds(texts: readonly string[]): number[] {
 }
 
 /** Throws unless `texts` is iterable, and for one string, which would be read by characters. */
-function checkTexts(texts: Iterable<string>, name = 'texts'): Iterable<string> {
+function checkTexts(texts: Iterable<string>): Iterable<string> {
   const isNoList = typeof texts === 'string' || ArrayBuffer.isView(texts);
   if (!isNoList && typeof texts?.[Symbol.iterator] === 'function') return texts;
-  throw wrongType(name, 'texts, as in an array', texts);
+  throw wrongType('texts', 'texts, as in an array', texts);
 }
 
 /** What another thread makes an equal hasher of. */

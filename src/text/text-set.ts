@@ -199,14 +199,10 @@ export interface MemberCounts {
   readonly counts: Uint32Array;
 }
 
-/** Counts the members of a text, without those of `stops`. */
-export function memberCounts(
-  reader: MemberReader,
-  text: string,
-  stops: HashCounts | null,
-): MemberCounts {
+/** Counts the members of a text. */
+export function memberCounts(reader: MemberReader, text: string): MemberCounts {
   const parts: MemberCounts[] = [];
-  reader.each(text, (members) => parts.push(countsOf(stops ? without(stops, members) : members)));
+  reader.each(text, (members) => parts.push(countsOf(members)));
   if (parts.length === 1) return parts[0];
   const all = new HashCounts();
   for (const { halves, counts } of parts) {
@@ -235,19 +231,7 @@ function countsOf(members: BigUint64Array): MemberCounts {
   return { halves: halves.slice(0, 2 * size), counts: counts.subarray(0, size) };
 }
 
-/** Moves members that are not among `stops` to the front; a view of them. */
-export function without(stops: HashCounts, members: BigUint64Array): BigUint64Array {
-  const halves = halvesIn(members);
-  let to = 0;
-  for (let i = 0; i < halves.length; i += 2) {
-    if (stops.countOf(halves[i], halves[i + 1]) > 0) continue;
-    halves[to++] = halves[i];
-    halves[to++] = halves[i + 1];
-  }
-  return members.subarray(0, to / 2);
-}
-
-export function halvesIn({ buffer, byteOffset, length }: BigUint64Array): Uint32Array {
+function halvesIn({ buffer, byteOffset, length }: BigUint64Array): Uint32Array {
   return new Uint32Array(buffer, byteOffset, 2 * length);
 }
 

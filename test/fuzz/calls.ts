@@ -208,7 +208,7 @@ const LIBRARY: Record<string, MakeCall> = {
   'new TextHasher': call(
     (options) => new TextHasher(options).hash(TEXT as never),
     (draws: Draws) => ({
-      ...{ bits: 20, seed: 1, stopWords: ['a'], counting: 'log', empty: 'null' },
+      ...{ bits: 20, seed: 1, counting: 'log', empty: 'null' },
       ...{
         tokens: draws.pick(['words', 'characters:3', 'shingles:2', (text: string) => [text]]),
       },

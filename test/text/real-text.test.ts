@@ -204,10 +204,8 @@ describe('two Chinese passages, one the last two thirds of the other and a sente
   const stop = new Set(
     '的 了 在 是 我 有 和 就 不 都 一 也 这 那 你 他 她 们 着 与 而 之 以 为'.split(' '),
   );
-  const options: TextHasherOptions = {
-    ...{ bits: 64, projection: 'direct' },
-    ...{ tokens: chinese, stopWords: stop },
-  };
+  const tokens = (text: string) => chinese(text).filter((word) => !stop.has(word));
+  const options: TextHasherOptions = { bits: 64, projection: 'direct', tokens };
   const frequencies = new TextHasher(options).fit(messages);
   const hasher = new TextHasher({ ...options, frequencies });
   const codeBy = (text: string, keywords?: number) => {
@@ -216,7 +214,6 @@ describe('two Chinese passages, one the last two thirds of the other and a sente
     return hasher.hasher.hash({ indices, values: words.map(({ weight }) => weight) });
   };
 
-  const tokens = (text: string) => chinese(text).filter((word) => !stop.has(word));
   const weightsOf = weigher(messages, tokens);
 
   /** The classic recipe: the heaviest words, their weights added by the bits of their hashes. */

@@ -33,7 +33,6 @@ describe('weights', () => {
     for (const word of new Set(one.split(' '))) documents.set(word, (documents.get(word) ?? 0) + 1);
   }
   const frequencies = new TextHasher().fit(texts);
-  const stopWords = ['word0', 'word1'];
   const cases: [TextHasherOptions, (word: string, count: number) => number][] = [
     [{}, (_, count) => count],
     [{ counting: 'log' }, (_, count) => 1 + Math.log(count)],
@@ -42,7 +41,6 @@ describe('weights', () => {
       { frequencies },
       (word, count) => count * (Math.log(301 / (1 + (documents.get(word) ?? 0))) + 1),
     ],
-    [{ stopWords }, (word, count) => (stopWords.includes(word) ? 0 : count)],
   ];
 
   it.each(cases)('%j', (options, weightOf) => {
@@ -263,7 +261,6 @@ describe('many texts', () => {
     const codes = await new TextHasher({ empty: 'null' }).hashAll(['a', '...', 'b']);
     expect([0, 1, 2].map((row) => codes.isNull(row))).toEqual([false, true, false]);
     expect(() => new TextHasher().hash('')).toThrow('all-zero');
-    expect(() => new TextHasher({ stopWords: ['a'] }).hash('a a')).toThrow('all-zero');
   });
 
   it('take one long line', () => {

@@ -45,7 +45,6 @@ describe.each<[string, TextHasherOptions, TextHasherOptions]>([
   ['counting', {}, { counting: 'log' }],
   ['frequencies', {}, { frequencies }],
   ['frequencies of other texts', { frequencies: others }, { frequencies }],
-  ['stop words', { stopWords: ['of'] }, { stopWords: ['a', 'of'] }],
   ['tokens of sets', { projection: 'minwise' }, { projection: 'minwise', tokens: 'shingles:2' }],
 ])('codes of texts with other %s', async (_, one, other) => {
   const [left, right] = [await codesOf(one), await codesOf(other)];
@@ -89,12 +88,8 @@ describe.each<[string, TextHasherOptions, TextHasherOptions]>([
 
 describe('codes of texts', () => {
   it('that were read alike are compared, whatever came between', async () => {
-    const one = { tokens: 'shingles:2' as const, stopWords: ['of', 'a'], frequencies: tableOf(2) };
-    const other = {
-      tokens: 'shingles:2' as const,
-      stopWords: ['a', 'of'],
-      frequencies: tableOf(2),
-    };
+    const one = { tokens: 'shingles:2' as const, frequencies: tableOf(2) };
+    const other = { tokens: 'shingles:2' as const, frequencies: tableOf(2) };
     expect(await paired(await codesOf(one), await codesOf(other))).toBeGreaterThan(0);
     const hasher = new TextHasher({ bits: 64, ...one });
     const streamed = await hasher.hashAll(texts.values());
