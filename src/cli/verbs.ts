@@ -253,8 +253,8 @@ export const VERBS: readonly Verb[] = [
           'Which rows are one group: near the row that is kept (star), or joined by a chain of ' +
           'near ones (components)',
         '--keep WHICH = first':
-          'The row of a group that is kept: first, last, longest, longest:COLUMN, lowest:COLUMN, ' +
-          'highest:COLUMN, random or random:SEED',
+          'The row of a group that is kept: first, last, longest, longest:COLUMN, lowest:COLUMN ' +
+          'or highest:COLUMN',
         '--common TEXT':
           'A file with text that makes no rows near, or none. Without it: the text of templates ' +
           'that many rows fill in',

@@ -6,9 +6,8 @@
  */
 
 import { ascending, byGroup, keyOfBytes } from '../base/arrays';
-import { checkOneOf, checkSeed, wrongType, wrongValue } from '../base/check';
+import { checkOneOf, wrongType, wrongValue } from '../base/check';
 import { LONG_CALL, type LongCall, type LongWork } from '../base/long-work';
-import { alea, mixed } from '../base/random';
 import type { CommonText } from './common-text';
 import { NONE, type OrderedPairs } from './pair-order';
 import { eachPairs } from './pairs';
@@ -23,8 +22,8 @@ export interface GroupOptions extends Nearness, LongCall {
   /** Rows near to one that is kept, or all that chains of pairs connect. */
   grouping?: Grouping;
   /**
-   * The row that is kept: 'first', 'last', or an object with `random` (a seed), `lowest` or
-   * `highest` (values, as the lengths of texts).
+   * The row that is kept: 'first', 'last', or an object with `lowest` or `highest` (values, as the
+   * lengths of texts).
    */
   keep?: Keep;
   /** A value for each row: only rows of one value are grouped; -1 is in no group. */
@@ -248,15 +247,14 @@ export type ColumnValues = ArrayLike<string | number | bigint | boolean | Date |
 
 /** Rules without a value, and those that are an object with one. */
 const PLAIN_RULES = ['first', 'last'] as const;
-const KINDS = ['random', 'lowest', 'highest'] as const;
+const KINDS = ['lowest', 'highest'] as const;
 
 /**
- * The row of a group that stays: the first or last, one drawn by a seed, or the one with the lowest
- * or highest value, as the length of a text; among equals the first.
+ * The row of a group that stays: the first or last, or the one with the lowest or highest value, as
+ * the length of a text; among equals the first.
  */
 export type Keep =
   | (typeof PLAIN_RULES)[number]
-  | { readonly random: number | bigint }
   | { readonly lowest: ColumnValues }
   | { readonly highest: ColumnValues };
 
@@ -274,19 +272,16 @@ function checkKeep(keep: Keep, count: number): Keep {
   if (kinds.length !== 1 || !(KINDS as readonly string[]).includes(kind)) {
     throw wrongValue('keep', NAMES, kinds.length === 0 ? 'none' : `{ ${kinds.join(', ')} }`);
   }
-  const given = (keep as Record<string, unknown>)[kind];
-  if (kind === 'random') checkSeed(given);
-  else {
-    const { length } = (given ?? {}) as ArrayLike<unknown>;
-    if (typeof length !== 'number') throw wrongType(`keep.${kind}`, 'a column of values', given);
-    if (length !== count) {
-      throw wrongValue(`keep.${kind}`, `a value for each of ${count} rows`, length);
-    }
-    for (let row = 0; row < count; row++) {
-      const value = (given as ArrayLike<unknown>)[row];
-      if (isOrdered(value)) continue;
-      throw wrongType(`keep.${kind}[${row}]`, 'a text, a number, a boolean or a date', value);
-    }
+  const given = (keep as Record<string, ArrayLike<unknown> | undefined>)[kind];
+  const length: unknown = given?.length;
+  if (typeof length !== 'number') throw wrongType(`keep.${kind}`, 'a column of values', given);
+  if (length !== count) {
+    throw wrongValue(`keep.${kind}`, `a value for each of ${count} rows`, length);
+  }
+  for (let row = 0; row < count; row++) {
+    const value = given?.[row];
+    if (isOrdered(value)) continue;
+    throw wrongType(`keep.${kind}[${row}]`, 'a text, a number, a boolean or a date', value);
   }
   return keep;
 }
@@ -296,30 +291,15 @@ const isOrdered = (value: unknown) =>
   value === null ||
   value instanceof Date;
 
-/** The rows in the order of preference. */
+/** The rows in the order of preference: missing values last, equal ones by row. */
 export async function orderBy(keep: Keep, rows: Uint32Array, work: LongWork): Promise<Uint32Array> {
   if (keep === 'first') return rows.slice();
   if (keep === 'last') return rows.slice().reverse();
-  if ('random' in keep) {
-    // By a hash of each row, so that added or removed rows do not reorder others.
-    const start = alea(String(keep.random))() * 2 ** 32;
-    return sortedBy(rows, (row) => mixed(row ^ start), 1, work);
-  }
-  const values = 'lowest' in keep ? keep.lowest : keep.highest;
-  const valueAt = (row: number) => {
+  const [values, direction] = 'lowest' in keep ? [keep.lowest, 1] : [keep.highest, -1];
+  const of = (row: number) => {
     const value = values[row];
     return value instanceof Date ? value.getTime() : value;
   };
-  return sortedBy(rows, valueAt, 'lowest' in keep ? 1 : -1, work);
-}
-
-/** Rows ordered by a value of each: missing values last, equal ones by row. */
-function sortedBy(
-  rows: Uint32Array,
-  of: (row: number) => string | number | bigint | boolean | null | undefined,
-  direction: 1 | -1,
-  work: LongWork,
-): Promise<Uint32Array> {
   const isMissing = (value: unknown) =>
     value === null || value === undefined || Number.isNaN(value);
   const compare = (a: number, b: number) => {

@@ -296,24 +296,6 @@ describe('which row is kept', () => {
     expect((await run(['dedup', at('keep.jsonl'), ...args])).code).toBe(0);
     expect(keptOf(plan)).toEqual(kept);
   });
-
-  it('--keep random:SEED keeps one a group, the same for a seed', async () => {
-    const keptBy = async (seed: number) => {
-      const plan = at(`random-${seed}.jsonl`);
-      const args = ['--text', 'text', '--keep', `random:${seed}`, '--force', '-o', plan];
-      expect((await run(['dedup', at('keep.jsonl'), ...args])).code).toBe(0);
-      return keptOf(plan);
-    };
-    expect(await keptBy(1)).toEqual(await keptBy(1));
-    const seen = new Set<string>();
-    for (let seed = 1; seed <= 6; seed++) {
-      const kept = await keptBy(seed);
-      expect(kept).toHaveLength(3);
-      expect(kept).toContain(5);
-      seen.add(String(kept));
-    }
-    expect(seen.size).toBeGreaterThan(1);
-  });
 });
 
 describe('--extend', () => {

@@ -67,7 +67,7 @@ const nearness = () => ({ maxDistance: 5 });
 const grouping = (draws: Draws) => ({
   ...nearness(),
   ...{ grouping: draws.pick(['star', 'components']) },
-  keep: draws.pick(['first', 'last', { random: 1 }, { highest: IDS }, { lowest: [1, 2, 3, 4] }]),
+  keep: draws.pick(['first', 'last', { highest: IDS }, { lowest: [1, 2, 3, 4] }]),
 });
 const planning = (draws: Draws) => ({
   ...grouping(draws),

@@ -72,15 +72,6 @@ describe('who stands for a group', () => {
     }
   });
 
-  it('random, the same by the same seed', async () => {
-    const keptBy = async (random: number) =>
-      (
-        await groupRows(codes, { maxDistance: 4, grouping: 'components', keep: { random } })
-      ).groups.map(({ kept }) => kept);
-    expect(await keptBy(1)).toEqual(await keptBy(1));
-    expect(await keptBy(1)).not.toEqual(await keptBy(2));
-  });
-
   it.each([
     ['newest', /"keep" expected 'first', 'last'/],
     [{ newest: [] }, /"keep" expected .* got "{ newest }"/],

@@ -94,7 +94,7 @@ const hashers = {
 };
 const scans = { k: 7, rank: 'hamming', method: 'scan' } as const;
 const bands = { maxDistance: 8, method: 'bands' } as const;
-const near = { maxDistance: 12, keep: { random: 1 } } as const;
+const near = { maxDistance: 12, keep: 'last' } as const;
 
 async function fresh({ rows }: Data) {
   const own = new SimHashIndex({ bits: 128, dimensions: 32, vectors: 'float32' });

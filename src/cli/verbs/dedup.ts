@@ -271,10 +271,9 @@ function sayFound(call: Call, { plan, near }: NewPlan, path: string): void {
   );
 }
 
-const FORMS =
-  'first, last, random, random:SEED, longest, longest:COLUMN, lowest:COLUMN or highest:COLUMN';
-/** A kind, and after a colon its seed or column. */
-const FORM = /^(?:(first|last)|(random)(?::(\d{1,15}))?|(longest|lowest|highest)(?::(.*))?)$/s;
+const FORMS = 'first, last, longest, longest:COLUMN, lowest:COLUMN or highest:COLUMN';
+/** A kind, and after a colon its column. */
+const FORM = /^(?:(first|last)|(longest|lowest|highest)(?::(.*))?)$/s;
 
 /**
  * The rule of `--keep`: `taken` gives the column that must be read with the rows, if any, where
@@ -282,7 +281,7 @@ const FORM = /^(?:(first|last)|(random)(?::(\d{1,15}))?|(longest|lowest|highest)
  */
 function keepRule(call: Call) {
   const given = call.text('keep') ?? 'first';
-  const [isKnown, plain, random, seed, byColumn, named] = FORM.exec(given) ?? [];
+  const [isKnown, plain, byColumn, named] = FORM.exec(given) ?? [];
   if (isKnown === undefined) call.misuse(`--keep expected ${FORMS}, got "${given}"`);
   const isLength = byColumn === 'longest';
   if (byColumn !== undefined && !isLength && !named) {
@@ -301,7 +300,6 @@ function keepRule(call: Call) {
       return [{ column, take: (batch) => values.push(...valuesOf(batch, column)) }];
     },
     keep(): Keep {
-      if (random !== undefined) return { random: Number(seed ?? 0) };
       if (byColumn === undefined) return plain as Extract<Keep, string>;
       const own = values as ColumnValues;
       return byColumn === 'lowest' ? { lowest: own } : { highest: own };
