@@ -119,11 +119,11 @@ def bench_fingerprint(spark, folder, rows=500_000):
     out = f"{folder}/codes.parquet"
     words = ["fingerprint", stream, "--vector", "v", "--bits", "256", "-q", "--force", "-o", out]
     read = spark.read.parquet(table)
-    frame = read.select("id", fingerprint("v", bits=256).alias("code"))
+    frame = fingerprint(read, "v", bits=256)
     ways = (
         lambda: command.run(*words),
         lambda: frame.write.format("noop").mode("overwrite").save(),
-        lambda: read.select("id", echo()("v")).write.format("noop").mode("overwrite").save(),
+        lambda: read.mapInArrow(echo, "id long, code binary").write.format("noop").mode("overwrite").save(),
     )
     alone, on_spark, there_and_back = in_turns(ways)
     expected = digest_of(spark, out, ["id", "code"])
@@ -137,16 +137,11 @@ def in_turns(ways, rounds=2):
     return [min(one) for one in zip(*([measured(way)[1] for way in ways] for _ in range(rounds)))]
 
 
-def echo():
-    """Passes vectors to Python, and as many bytes back as codes have."""
-    from collections.abc import Iterator
-
-    def passed(arrays):
-        for one in arrays:
-            yield pa.array([b"0" * 32] * len(one), pa.binary())
-
-    passed.__annotations__ = {"arrays": Iterator[pa.Array], "return": Iterator[pa.Array]}
-    return F.arrow_udf(passed, "binary")
+def echo(batches):
+    """As many bytes in place of vectors as codes have."""
+    for one in batches:
+        codes = pa.array([b"0" * 32] * len(one), pa.binary())
+        yield pa.RecordBatch.from_arrays([one.column("id"), codes], ["id", "code"])
 
 
 def bench_pairs(spark, folder, rows=1_000_000, cells=24):

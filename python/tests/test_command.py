@@ -15,7 +15,7 @@ import unittest
 import numpy as np
 import pyarrow as pa
 
-from halfspace import command, seal
+from halfspace import command
 
 CODES = pa.record_batch(
     {"id": pa.array(range(2000)), "code": pa.array([i.to_bytes(8, "little") for i in range(2000)])}
@@ -85,14 +85,14 @@ class Child(unittest.TestCase):
             with pa.ipc.new_stream(path, CODES.schema) as writer:
                 writer.write_batch(CODES)
             printed = command.run("pairs", path, "-q", "--max-distance", "1", "--to", "arrows")
-        expected = pa.Table.from_batches(seal.checked(io.BytesIO(printed)))
+        expected = pa.Table.from_batches(command.checked(io.BytesIO(printed)))
         found = collections.Counter()
         for at in draw.integers(0, len(printed), 1000):
             changed = bytearray(printed)
             changed[at] ^= 1 << draw.integers(0, 8)
             try:
                 # Padding is nobody's: there the answer is the same.
-                self.assertEqual(pa.Table.from_batches(seal.checked(io.BytesIO(changed))), expected)
+                self.assertEqual(pa.Table.from_batches(command.checked(io.BytesIO(changed))), expected)
                 found["same"] += 1
             except command.CommandError as error:
                 self.assertRegex(str(error), "is damaged|is cut short")

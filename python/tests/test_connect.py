@@ -34,7 +34,7 @@ class OnConnect(unittest.TestCase):
         rows = spark.createDataFrame(table.to_pandas(), "id string, body string").repartition(2)
         text = ["--text", "body", "--bits", "64", "--max-distance", "9"]
         hashing = {"bits": 64, "tokens": "shingles:2", "counting": "log"}
-        codes = rows.select("id", fingerprint("body", **hashing).alias("code")).cache()
+        codes = fingerprint(rows, "body", **hashing).cache()
 
         made = on_one_machine(table, "pairs", *text)
         near = [(row["id_a"], row["id_b"], row["distance"]) for row in made]

@@ -11,19 +11,20 @@ import unittest
 import numpy as np
 import pyarrow as pa
 
-from halfspace.spark import keys, layout, survey
+from halfspace.spark import cells, layout
+from halfspace.spark import codes as coded
 from halfspace.spark import rows as travel
 
 #: What a worker does to rows before a child gets them; pandas takes 2.3 CPU seconds to import.
 WORK = """
 import sys, numpy
-from halfspace.spark import cells, survey
+from halfspace.spark import cells, codes as coded
 from halfspace.spark import rows as travel
 names = ["id", "code"]
 rows = travel.pa.RecordBatch.from_arrays([travel.array(numpy.arange(9))] * 2, names)
-value, seen = survey._look(True)(iter([rows]))
-made = cells.layout.layout_of([[]], numpy.array([[9]]), 9)
-parts = cells._copying(made, [7])(iter([value]))
+[value] = coded._look(True, iter([rows]))
+made = cells.layout.layout_of([[]], numpy.zeros((1, 8), numpy.uint8), numpy.array([9.0]), 9)
+parts = cells._copying(made, [7], 8)(iter([value]))
 print([one.num_rows for one in travel.unpacked(parts)], "pandas" in sys.modules)
 """
 
@@ -54,7 +55,7 @@ def near_pairs(codes, distance):
 
 def layout_for(codes, distance, cell_rows):
     blocks = layout.blocks_of(8 * codes.shape[1], distance)
-    return layout.layout_of(blocks, layout.census(blocks, codes), cell_rows)
+    return layout.layout_of(blocks, codes, np.ones(len(codes)), cell_rows)
 
 
 def sizes_of(made, codes):
@@ -95,13 +96,13 @@ class Layout(unittest.TestCase):
         codes[::2, :2] = 90
         made = layout_for(codes, 3, 40_000)
         self.assertLess(sizes_of(made, codes).max(), 1.3 * 40_000)
-        self.assertEqual([*made.shards.values()], [6])
+        self.assertEqual([one.shards for one in made.cells if one.shards], [6] * 21)
 
     def test_a_value_that_fits_into_a_cell_is_not_divided(self):
-        codes = np.random.default_rng(6).integers(0, 256, (50_000, 8), np.uint8)
+        codes = np.random.default_rng(6).integers(0, 256, (70_000, 8), np.uint8)
         codes[:30_000, :2] = 90
         made = layout_for(codes, 3, 40_000)
-        self.assertEqual(made.shards, {})
+        self.assertFalse(any(one.shards for one in made.cells))
         self.assertTrue(30_000 <= sizes_of(made, codes).max() <= 40_000)
 
     def test_rows_travel_as_one_value(self):
@@ -113,42 +114,53 @@ class Layout(unittest.TestCase):
                 self.assertEqual(found.to_pydict(), sent.to_pydict())
                 self.assertEqual(travel.rows_in(value.column("rows")[0].as_py()), len(found))
 
-    def test_a_survey_counts_rows_and_codes(self):
-        codes = pa.array([5, 5, None, 7] + list(range(100_000)))
-        ids = pa.array([*range(100_003), 9])
-        rows = pa.record_batch({"id": ids, "code": codes})
-        value, found = survey._look(True)(iter([rows]))
-        self.assertEqual(next(travel.unpacked([value])).to_pydict(), rows.drop_null().to_pydict())
-        seen = json.loads(found.column("seen")[0].as_py())
-        self.assertEqual((seen["ascends"], seen["rows"], seen["widths"]), (False, 100_003, [8, 8]))
-        self.assertAlmostEqual((len(seen["least"]) - 1) * 2**64 / seen["least"][-1] / 100_000, 1, delta=0.15)
+    def test_values_that_a_sample_lacks_are_spread_over_all_cells(self):
+        codes = np.random.default_rng(7).integers(0, 256, (100_000, 8), np.uint8)
+        codes[::3, :2] = 90
+        made = layout.layout_of(layout.blocks_of(64, 3), codes[::100], np.full(1000, 100.0), 20_000)
+        self.assertEqual([one.shards for one in made.cells if one.shards], [4] * 10)
+        self.assertLess(sizes_of(made, codes).max(), 1.5 * 20_000)
 
-    def test_a_survey_has_the_spans_in_which_ids_ascend(self):
+    def test_rows_are_counted_and_a_sample_of_their_codes_is_taken(self):
+        own = pa.array([5, 5, None, 7] + list(range(100_000)))
+        rows = pa.record_batch({"id": pa.array([*range(100_003), 9]), "code": own})
+        [value] = coded._look(False, iter([rows]))
+        self.assertEqual(next(travel.unpacked(iter([value]))).to_pydict(), rows.drop_null().to_pydict())
+        seen = json.loads(value.column("seen")[0].as_py())
+        self.assertEqual(seen, {"spans": [None], "rows": 100_003, "widths": [8, 8]})
+        sample = np.frombuffer(value.column("sample")[0].as_py(), np.int64)
+        self.assertEqual(len(set(sample.tolist())), 512)
+        self.assertAlmostEqual(sample.mean() / 50_000, 1, delta=0.01)
+
+    def test_of_rows_with_equal_codes_one_stays(self):
+        own = pa.array([b"aa", b"bb", b"aa", b"aa", b"bb", b"cc"])
+        rows = pa.record_batch({"id": pa.array(range(6)), "code": own, "within": pa.array(list("xxxyxx"))})
+        [value] = coded._look(True, iter([rows]))
+        [stay], [equal] = (travel.opened([value.column(name)[0].as_py()]) for name in ("rows", "equal"))
+        self.assertEqual(stay.column("id").to_pylist(), [0, 1, 3, 5])
+        self.assertEqual(equal.to_pydict(), {"id_a": [0, 1], "id_b": [2, 4]})
+
+    def test_the_spans_in_which_ids_ascend_are_seen(self):
         files = [pa.record_batch({"id": pa.array(ids, pa.int64())}) for ids in ([7, 8], [9], [], [3, 5], [0, 1], [10])]
-        [found] = survey._look(False)(iter(files))
+        [found] = coded._look(False, iter(files))
         seen = json.loads(found.column("seen")[0].as_py())
-        self.assertEqual((seen["spans"], seen["ascends"], seen["rows"]), ([[7, 8], [9, 9], [3, 5], [0, 1], [10, 10]], True, 8))
+        self.assertEqual(seen, {"spans": [[7, 8], [9, 9], [3, 5], [0, 1], [10, 10]], "rows": 8})
 
-    def test_keys_tie_the_rows_that_near_rows_with_an_equal_key_connect(self):
+    def test_rows_meet_by_each_key_that_others_have_too(self):
         codes = codes_of("clustered", 300, 128)
         behind = np.random.default_rng(3).integers(0, 40, (len(codes), 3), np.uint32)
-        apart = np.unpackbits(codes[:, None] ^ codes[None], axis=2).sum(2)
-        is_near = (apart <= 6) & (behind[:, None] == behind[None]).any(2)
-        expected = np.arange(len(codes))
-        for _ in codes:
-            expected = np.where(is_near, expected[None], len(codes)).min(1)
-        self.assertGreater(len(set(expected)), 5)
-        self.assertLess(len(set(expected)), 250)
-        self.assertEqual(keys.tied(codes, behind.T, 6).tolist(), expected.tolist())
-
-    def test_rows_of_equal_keys_that_are_not_near_are_left_to_the_command(self):
-        codes = codes_of("random", 4000, 128)
-        behind = np.zeros((4000, 4), np.uint8)
-        rows = pa.record_batch({"id": pa.array(range(4000)), "code": pa.array([b"?"] * 4000)})
-        rows = travel.with_codes(rows, np.hstack([codes, behind]))
-        found, left = keys.by_keys(iter([rows]), 16, 20)
-        self.assertEqual([*found], [])
-        self.assertTrue((travel.matrix(next(left).column("code")) == codes).all())
+        behind[:5] = np.arange(100, 115).reshape(5, 3)  # which nobody else has
+        kinds = [f"{i % 2}" for i in range(len(codes))]
+        rows = pa.record_batch({"id": pa.array(range(len(codes))), "code": pa.array([b"?"] * len(codes)), "within": kinds})
+        rows = travel.with_codes(rows, np.hstack([codes, behind.view(np.uint8)]))
+        expected = {(a, b) for a, b in itertools.combinations(range(len(codes)), 2)
+                    if kinds[a] == kinds[b] and (behind[a] == behind[b]).any()}  # fmt: skip
+        found = set()
+        for sent in cells._by_keys(iter([rows]), 16):
+            self.assertTrue((travel.matrix(sent.column("code")) == codes[sent.column("id").to_numpy()]).all())
+            for _, group in itertools.groupby(sorted(zip(sent.column("within").to_pylist(), sent.column("id").to_pylist())), lambda row: row[0]):
+                found |= {*itertools.combinations([id for _, id in group], 2)}
+        self.assertEqual(found, expected)
 
     def test_a_worker_does_not_import_pandas(self):
         said = subprocess.check_output([sys.executable, "-c", WORK], text=True)

@@ -1,8 +1,8 @@
 """The command `halfspace` as a child process: Arrow batches in, Arrow batches out, both as they come.
 
-A thread reads while the caller's writes, since the child answers batches late and a protocol in lock
-step would deadlock. An output that is not whole, or differs from its checksums, is an error, and the
-child ends with its parent.
+A thread writes while the caller's reads, since the child answers batches late and a protocol in lock
+step would deadlock. The child ends with its parent. What it writes explains itself: each batch says which
+rows it has and the checksums of its columns, and the last one that it is the last (docs/format.md).
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import ctypes
 import importlib.resources
 import io
 import itertools
+import json
 import os
 import pathlib
 import resource
@@ -21,20 +22,23 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from subprocess import PIPE
-from typing import Any
+from typing import IO, Any
 
+import numpy as np
 import pyarrow as pa
-
-from .seal import CommandError, checked
-
-__all__ = ["BUNDLE", "CommandError", "bundle", "node", "on_file", "run", "start", "stream", "write_rows"]
+import xxhash
 
 BUNDLE = pathlib.Path(__file__).with_name("node") / "command.mjs"
 #: By prctl: the signal that a child gets when its parent has died.
 PR_SET_PDEATHSIG = 1
+#: What Arrow and JSON raise for bytes that are not theirs.
+UNREADABLE = (OSError, ValueError, KeyError, TypeError, MemoryError, NotImplementedError)
+
+
+class CommandError(RuntimeError):
+    """The command failed: its sentence."""
 
 
 def node() -> str:
@@ -66,7 +70,6 @@ def bundle() -> str:
 
 def start(arguments: Iterable[str], stdin: int = PIPE, stdout: int = PIPE) -> subprocess.Popen[bytes]:
     """Starts the command with one thread: the tasks of an executor share its cores."""
-    environment = {**os.environ, "HALFSPACE_THREADS": "1"}
     dies_with_parent = None
     # Code before exec means fork, after which the threads of gRPC (Spark Connect) may end the child.
     if sys.platform == "linux" and "grpc" not in sys.modules:
@@ -76,6 +79,7 @@ def start(arguments: Iterable[str], stdin: int = PIPE, stdout: int = PIPE) -> su
     is_limited = resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY
     # Without traps a WebAssembly memory takes no 10 GB of addresses; its checks cost time.
     flags = ["--disable-wasm-trap-handler"] if is_limited else []
+    environment = {**os.environ, "HALFSPACE_THREADS": "1"}
     words = [node(), *flags, bundle(), *arguments]
     how: dict[str, Any] = {"stdin": stdin, "stdout": stdout, "stderr": PIPE, "env": environment}
     child: subprocess.Popen[bytes] = subprocess.Popen(words, preexec_fn=dies_with_parent, **how)
@@ -137,62 +141,102 @@ def stream(
     child = start(arguments, stdout=PIPE if has_output else subprocess.DEVNULL)
     stdin, stderr = child.stdin, child.stderr
     assert stdin and stderr
-    problems: list[Exception] = []
+    of_rows: list[BaseException] = []
     complaints: list[bytes] = []
-    found: deque[pa.RecordBatch] = deque()
-    is_writing = True
+    damage = None
 
-    def outputs() -> Iterator[pa.RecordBatch]:
+    def send() -> None:
         try:
-            if child.stdout:
-                with child.stdout as pipe:
-                    yield from checked(pipe)
-        except Exception as problem:  # it is raised below, after that of the command
-            problems.append(problem)
+            with stdin, pa.ipc.new_stream(stdin, first.schema) as writer:
+                for batch in itertools.chain([first], batches):
+                    writer.write_batch(batch)
+        except BrokenPipeError:  # the child ended early: its exit code says why
+            pass
+        except BaseException as problem:
+            of_rows.append(problem)
+            child.kill()
 
-    def read() -> None:
-        for batch in output:
-            found.append(batch)
-            if not is_writing:
-                return
-
-    output = outputs()
-    threads = [
-        threading.Thread(target=read, daemon=True),
-        threading.Thread(target=lambda: complaints.append(stderr.read()[-10_000:]), daemon=True),
-    ]
-    for thread in threads:
-        thread.start()
+    sending = threading.Thread(target=send, daemon=True)
+    hearing = threading.Thread(target=lambda: complaints.append(stderr.read()[-10_000:]), daemon=True)
+    sending.start()
+    hearing.start()
     try:
-        writer = pa.ipc.new_stream(stdin, first.schema)
-        for batch in itertools.chain([first], batches):
-            if not _is_sent(writer.write_batch, batch):
-                break
-            while found:
-                yield found.popleft()
-        _is_sent(writer.close)
-        _is_sent(stdin.close)
-        is_writing = False
-        threads[0].join()
-        # What the thread left is read here, so that the child waits for the caller.
-        yield from itertools.chain(found, output)
+        if child.stdout:
+            with child.stdout as pipe:
+                yield from checked(pipe)
+        child.wait()
+    except CommandError as problem:
+        damage = problem
         child.wait()
     finally:
         child.kill()  # where it still runs
-        _is_sent(stdin.close)
-        for thread in threads:
-            thread.join()
+        sending.join()
+        hearing.join()
         child.wait()
         stderr.close()
+    if of_rows:
+        raise of_rows[0]
     _check_exit(child, complaints[0])
-    for problem in problems:
-        raise problem
+    if damage:
+        raise damage
 
 
-def _is_sent(work: Callable[..., object], *arguments: object) -> bool:
-    """Does some work on a child's input. False if the child ended early: its exit code says why."""
-    try:
-        work(*arguments)
-        return True
-    except BrokenPipeError:
-        return False
+def checked(pipe: IO[bytes]) -> Iterator[pa.RecordBatch]:
+    """The batches of a sealed stream; fails where rows are missing or changed, or the last batch is
+    missing."""
+    rows, ended = 0, False
+    with contextlib.suppress(StopIteration, *UNREADABLE):  # the end, or a cut
+        reader = pa.ipc.open_stream(pipe)
+        schema = schema_checksum(reader.schema)
+        while True:
+            batch, metadata = reader.read_next_batch_with_custom_metadata()
+            seal = json.loads((metadata or {}).get(b"halfspace", b"{}"))
+            sums = [schema, *(checksum(one) for one in batch.columns)]
+            is_next = not ended and seal.get("row") == rows and seal.get("rows") == batch.num_rows
+            if not is_next or [seal.get("schema"), *seal.get("columns", [])] != sums:
+                raise CommandError(f"the output of the command is damaged at row {rows}")
+            rows, ended = rows + batch.num_rows, seal["end"]
+            if batch.num_rows > 0:
+                yield batch
+    if not ended:
+        raise CommandError(f"the output of the command is cut short after row {rows}")
+
+
+def schema_checksum(schema: pa.Schema) -> str:
+    """The checksum of a schema, whose types are named as apache-arrow for JavaScript does."""
+    fields = [[one.name, _name(one.type), one.nullable] for one in schema]
+    text = json.dumps(fields, separators=(",", ":"), ensure_ascii=False).encode()
+    return str(xxhash.xxh64_hexdigest((schema.metadata or {}).get(b"halfspace", b"") + text))
+
+
+def _name(kind: pa.DataType) -> str:
+    if pa.types.is_fixed_size_binary(kind):
+        return f"FixedSizeBinary[{kind.byte_width}]"
+    known = {"string": "Utf8", "float": "Float32", "double": "Float64"}
+    return known.get(str(kind), str(kind).capitalize())
+
+
+def checksum(column: pa.Array) -> str:
+    """The checksum of a column of numbers, texts or codes as its seal has it: a chain, each part of
+    which is hashed with the hash before it as its seed."""
+    kind, first, end = column.type, column.offset, column.offset + len(column)
+    validity, values, *texts = column.buffers()
+    parts: list[Any] = [_bits(validity, first, end)] if column.null_count > 0 else []
+    if texts:
+        # An empty column may come without its one offset.
+        offsets = np.frombuffer(values or b"", np.int32)[first : end + 1]
+        offsets = offsets if len(offsets) else np.zeros(1, np.int32)
+        parts += [offsets - offsets[0], memoryview(texts[0] or b"")[offsets[0] : offsets[-1]]]
+    else:
+        width = kind.byte_width
+        parts.append(memoryview(values or b"")[first * width : end * width])
+    value = 0
+    for part in parts:
+        value = xxhash.xxh64_intdigest(part, value)
+    return f"{value:016x}"
+
+
+def _bits(buffer: pa.Buffer, first: int, end: int) -> np.ndarray:
+    """Bits from one on, unused ones 0."""
+    bits = np.unpackbits(np.frombuffer(buffer, np.uint8), bitorder="little")[first:end]
+    return np.packbits(bits, bitorder="little")

@@ -1,4 +1,4 @@
-"""Near rows by codes: a census, a shuffle to cells, the command in each cell."""
+"""Near rows by codes: a shuffle to cells, the command in each cell; and what chains of near rows connect."""
 
 from __future__ import annotations
 
@@ -6,28 +6,27 @@ import functools
 import itertools
 import logging
 import tempfile
-import zlib
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import StructType
 
 from ..command import stream, write_rows
 from . import layout
-from .fingerprint import options
-from .keys import KEY_BYTES, by_keys, with_key
+from .codes import KEY_BYTES, Coded, options
 from .rows import (
     Batches,
     array,
     as_value,
     blobs,
+    joined,
     keys_of,
+    kind_of,
     matrix,
+    numbers,
     one_value,
     opened,
     parallelism,
@@ -36,147 +35,124 @@ from .rows import (
     runs,
     to_tasks,
     unpacked,
+    with_codes,
 )
 from .stages import Checkpoint
-from .survey import survey
 
 log = logging.getLogger(__name__)
 
 #: Rows of a cell; a task takes about 120 bytes a row, and 170 with addresses as ids.
 CELL_ROWS = 4_000_000
-#: Rows that a task counts at least, and how many tasks do at most: each sends .6 MB to the driver.
-CENSUS_ROWS, CENSUS_TASKS = 1_000_000, 64
 #: The columns of rows that the command gets, and those that stay with its caller.
-COMPARED, HELD = ("code", "within", "source", "value"), ("id", "within")
+COMPARED, HELD = ("code", "within", "source"), ("id", "within")
 
 
-@dataclass
-class Coded:
-    """Rows with codes, packed: id, code, and `within` where rows of one value meet alone. Where many are
-    equal, the least id stands for them, and `members` has it (first) for every row (id)."""
+class Rows:
+    """Rows on their way to the command, which names them by their numbers from 0 on."""
 
-    packed: DataFrame
-    schema: StructType
-    members: DataFrame | None
-    count: int
-    bits: int
-    #: How many keys stand behind a code.
-    keys: int = 0
+    def __init__(self, batches: Batches) -> None:
+        self._batches = batches
+        self._held: list[pa.RecordBatch] = []
 
-    @staticmethod
-    def of(frame: DataFrame, stages: Checkpoint, name: str | None = None, bits: int | None = None) -> Coded:
-        """The rows of a frame that can have near ones: codes are bytes of one width, or a long. Checks
-        ids, which the caller names `name`. The frame is computed once, and kept. What is behind `bits` of a
-        code are keys."""
-        schema = frame.schema
-        found, rows = survey(frame, name, stages, "packed codes")
-        narrowest, widest = found.widths
-        if found.rows > 0 and widest != narrowest:
-            raise ValueError(f"expected codes of one width, got {narrowest} and {widest} bytes")
-        width = widest or 1
-        own = min(width, -(-(bits or 8 * width) // 8))
-        sizes = {"bits": 8 * own, "keys": (width - own) // KEY_BYTES}
-        if found.rows < 2 or found.codes > 0.9 * found.rows:
-            return Coded(rows, schema, None, found.rows, **sizes)
-        same = [name for name in frame.columns if name != "id"]
-        every = rows.mapInArrow(unpacked, schema)
-        firsts = every.groupBy(*same).agg(F.min("id").alias("first"))
-        members = stages.keep(every.join(firsts, same).select("first", "id"), "equal codes")
-        first = firsts.select(F.col("first").alias("id"), *same)
-        distinct, rows = survey(first, None, stages, "distinct codes")
-        return Coded(rows, schema, members, distinct.rows, **sizes)
+    def sent(self) -> Batches:
+        """What the command gets of them."""
+        for batch in self._batches:
+            columns = batch.schema.names
+            self._held.append(batch.select([name for name in HELD if name in columns]))
+            yield batch.select([name for name in COMPARED if name in columns])
 
-    def kind(self, column: str) -> str:
-        return self.schema[column].dataType.simpleString()
+    def held(self) -> pa.RecordBatch:
+        """The columns of those that were sent which their caller holds."""
+        count = len(self._held)
+        if count > 1:  # more may come meanwhile
+            self._held[:count] = [joined(self._held[:count])]
+        return self._held[0]
 
-    def words(self, max_distance: int) -> list[str]:
-        """How the command reads and compares the rows: codes of bytes tell their width."""
-        bits = 64 if self.kind("code") == "bigint" else None
-        return options(code="code", bits=bits, max_distance=max_distance)
-
-    @property
-    def own(self) -> int | None:
-        """The bytes of a code that are before its keys; None where there are none."""
-        return self.bits // 8 if self.keys > 0 else None
-
-    def blocks(self, max_distance: int) -> list[list[int]]:
-        """The blocks of bits in one of which near rows agree: where codes have keys, of each the first."""
-        if self.keys == 0:
-            return layout.blocks_of(self.bits, max_distance)
-        starts = (self.bits + 8 * KEY_BYTES * key for key in range(self.keys))
-        return [[*range(start, start + layout.BLOCK_BITS)] for start in starts]
-
-    def within(self) -> list[str]:
-        return options(within="within" if "within" in self.schema.names else None)
+    def ids(self, numbers: pa.Array) -> pa.Array:
+        return self.held().column("id").take(numbers)
 
 
 def near(coded: Coded, max_distance: int, cell_rows: int) -> DataFrame:
-    """The near pairs of distinct codes, each once: a, b and distance."""
-    words, within, kind = coded.words(max_distance), coded.within(), coded.kind("id")
+    """The near pairs, each once: id_a, the lower one, id_b and distance."""
+    kind, alike, apart = coded.kinds["id"], coded.words(max_distance), coded.words(max_distance, False)
 
     def join(cell: layout.Cell, batches: Batches) -> Batches:
         sets = "/".join(",".join(map(str, bits)) for bits in (cell.agree, *cell.differ))
-        of_cell = [*words, *options(cell=sets or None)]
+        of_cell = options(cell=sets or None)
         if cell.has_sides:
-            yield from _near_of_sides(batches, of_cell)
+            sides = runs(batches, "side")
+            side, left = next(sides, (1, iter(())))
+            if side == 0:
+                right = itertools.chain.from_iterable(own for _, own in sides)
+                yield from _near_of_two(unpacked(left), unpacked(right), [*apart, *of_cell])
             return
         rows = Rows(unpacked(batches))
-        for found in stream(["pairs", "-", "-q", *of_cell, *within], rows.sent()):
+        for found in stream(["pairs", "-", "-q", *alike, *of_cell], rows.sent()):
             yield pairs_of(rows, rows, found)
 
-    return _in_cells(coded, max_distance, cell_rows, join, f"a {kind}, b {kind}, distance int")
+    found = _in_cells(coded, max_distance, cell_rows, join, f"id_a {kind}, id_b {kind}, distance int")
+    ends = F.least("id_a", "id_b").alias("id_a"), F.greatest("id_a", "id_b").alias("id_b")
+    return found.select(*ends, "distance")
 
 
-def between(
-    few: DataFrame, many: DataFrame, max_distance: int, cell_rows: int, stages: Checkpoint, name: str
-) -> DataFrame:
+def between(coded: Coded, many: DataFrame, max_distance: int, cell_rows: int) -> DataFrame:
     """The near pairs of a row of each table: id_a, id_b and distance. The second table stays where it
-    is: each of its tasks gets the codes of the first one, at most `cell_rows` of them at a time, whose
-    ids are checked, and are called `name` by the caller."""
-    coded = Coded.of(few, stages, name)
-    words = coded.words(max_distance)
-    schema = f"a {coded.kind('id')}, b {many.schema['id'].dataType.simpleString()}, distance int"
+    is: its tasks get the codes of the first one, at most `cell_rows` of them at a time."""
+    words = coded.words(max_distance, has_within=False)
+    values = blobs(coded.packed)
     # Every task reads the first table: it should have as many rows of the second one.
-    at_once, rows = parallelism(few.sparkSession), many.count()
-    tasks = max(1, rows // cell_rows, min(at_once, rows // (coded.count + 1)))
+    rows = many.count()
+    tasks = max(1, rows // cell_rows, min(parallelism(many.sparkSession), rows // (coded.count + 1)))
     there = many.dropna(subset=[name for name in many.columns if name != "id"]).coalesce(tasks)
 
-    def of_turn(some: list[bytes]) -> DataFrame:
-        def join(batches: Batches) -> Batches:
-            for piece in pieces(batches, cell_rows):
-                yield from _near_ids(opened(some), piece, words)
+    def join(batches: Batches) -> Batches:
+        for piece in pieces(batches, cell_rows):
+            right = list(piece)
+            for some in pieces(values, cell_rows, rows_in):
+                yield from _near_of_two(opened(some), iter(right), words)
 
-        return there.mapInArrow(join, schema)
-
-    turns = [list(some) for some in pieces(blobs(coded.packed), cell_rows, rows_in)]
-    found = functools.reduce(DataFrame.unionAll, map(of_turn, turns or [[]]))
-    if coded.members is not None:
-        found = found.join(coded.members.withColumnRenamed("first", "a"), "a").drop("a")
-        found = found.withColumnRenamed("id", "a")
-    return found.select(F.col("a").alias("id_a"), F.col("b").alias("id_b"), "distance")
+    return there.mapInArrow(join, f"id_a {coded.kinds['id']}, id_b {kind_of(many)}, distance int")
 
 
 def ties(coded: Coded, max_distance: int, cell_rows: int) -> DataFrame:
-    """Pairs id_a, id_b that connect the rows which all near pairs of distinct codes connect: each task
-    ties the rows of a group to its first one, so dense groups do not explode."""
-    words = ["dedup", "-", "-q", "--grouping", "components"]
-    words += [*coded.words(max_distance), *coded.within()]
-    kind = coded.kind("id")
-
-    own = coded.own
+    """Pairs id_a, id_b that connect the rows which all near pairs connect: each task ties the rows of a
+    group to its first one, so dense groups do not explode."""
+    own = coded.bits // 8 if coded.keys > 0 else None
+    words = coded.words(max_distance, has_within=True if own else None)
+    words = ["dedup", "-", "-q", "--grouping", "components", *words]
 
     def tie(_: layout.Cell, batches: Batches) -> Batches:
-        left = unpacked(batches)
-        if own is not None:
-            found_by_keys, left = by_keys(left, own, max_distance)
-            yield from found_by_keys
-        rows = Rows(left)
+        rows = Rows(unpacked(batches) if own is None else _by_keys(unpacked(batches), own))
         for found in stream(words, rows.sent()):
             dropped = found.filter(pc.not_equal(found.column("group"), found.column("row")))
             ends = [rows.ids(dropped.column(name)) for name in ("group", "row")]
             yield pa.RecordBatch.from_arrays(ends, ["id_a", "id_b"])
 
-    return _in_cells(coded, max_distance, cell_rows, tie, f"id_a {kind}, id_b {kind}")
+    kind = coded.kinds["id"]
+    found = _in_cells(coded, max_distance, cell_rows, tie, f"id_a {kind}, id_b {kind}")
+    return found.unionByName(coded.equal)
+
+
+def _by_keys(batches: Batches, own: int) -> Batches:
+    """The rows that have a key behind the `own` bytes of their codes which others have too, for each such
+    key: with their own bytes, and with the key, and what was `within` of the rows, as `within`. So only rows
+    with an equal key are compared, and work grows with the rows, not with their pairs."""
+    parts = list(batches)
+    if not parts:
+        return
+    rows = joined(parts)
+    codes, group = matrix(rows.column("code")), np.zeros(len(rows), np.int64)
+    if "within" in rows.schema.names:
+        group = numbers(rows.column("within").dictionary_encode().indices).astype(np.int64) << 8 * KEY_BYTES
+    rows = with_codes(rows.select(["id", "code"]), codes[:, :own])
+    for at in range(own, codes.shape[1], KEY_BYTES):
+        key = group | codes[:, at : at + KEY_BYTES].copy().view(np.uint32)[:, 0]
+        order = np.argsort(key, kind="stable")
+        is_next = np.diff(key[order]) == 0
+        shared = order[np.append(is_next, False) | np.insert(is_next, 0, False)]
+        if len(shared) > 0:
+            columns = [*rows.take(array(shared)).columns, array(key[shared])]
+            yield pa.RecordBatch.from_arrays(columns, ["id", "code", "within"])
 
 
 def _in_cells(
@@ -190,14 +166,16 @@ def _in_cells(
     if coded.count <= cell_rows:
         log.info("%d codes: one cell", coded.count)
         return coded.packed.coalesce(1).mapInArrow(functools.partial(join, layout.Cell([], [])), schema)
-    blocks = coded.blocks(distance)
-    made = layout.layout_of(blocks, _census(coded, blocks), cell_rows)
+    blocks = layout.blocks_of(coded.bits, distance)
+    if coded.keys > 0:  # near rows agree in one of them, and so in its first bits
+        starts = (coded.bits + 8 * KEY_BYTES * key for key in range(coded.keys))
+        blocks = [[*range(start, start + layout.BLOCK_BITS)] for start in starts]
+    made = layout.layout_of(blocks, *coded.sample, cell_rows)
     cells = made.cells
     log.info("%d codes: %d cells by the values of %d blocks", coded.count, len(cells), len(blocks))
-    keys = keys_of(coded.packed.sparkSession, len(cells) or 1)
-    copy = _copying(made, keys, coded.own)
+    copy = _copying(made, keys_of(coded.packed.sparkSession, len(cells)), coded.bits // 8)
     sent = coded.packed.mapInArrow(copy, "key long, cell int, side int, rows binary")
-    parts = to_tasks(sent, len(cells) or 1, "cell", "side")
+    parts = to_tasks(sent, len(cells), "cell", "side")
 
     def join_cells(batches: Batches) -> Batches:
         for cell, own in runs(batches, "cell"):
@@ -206,95 +184,95 @@ def _in_cells(
     return parts.mapInArrow(join_cells, schema)
 
 
-def _census(coded: Coded, blocks: list[list[int]]) -> np.ndarray:
-    """The rows of all tasks by block and value."""
-
-    def count(batches: Batches) -> Batches:
-        counts = np.zeros((len(blocks), layout.VALUES), np.int64)
-        for batch in unpacked(batches):
-            counts += layout.census(blocks, matrix(batch.column("code")))
-        yield pa.RecordBatch.from_arrays([one_value(zlib.compress(counts.tobytes(), 1))], ["counts"])
-
-    # Few tasks: each sends its counts of all values.
-    tasks = min(parallelism(coded.packed.sparkSession), CENSUS_TASKS, 1 + coded.count // CENSUS_ROWS)
-    parts = blobs(coded.packed.coalesce(tasks).mapInArrow(count, "counts binary"))
-    every = (np.frombuffer(zlib.decompress(part), np.int64) for part in parts)
-    return sum(every, np.zeros(1, np.int64)).reshape(len(blocks), layout.VALUES)
-
-
-def _copying(made: layout.Layout, keys: list[int], own: int | None = None) -> Callable[[Batches], Batches]:
+def _copying(made: layout.Layout, keys: list[int], own: int) -> Callable[[Batches], Batches]:
     """Copies of packed rows, by cell and side, with the keys of their cells. Of keys behind the `own` bytes
     of their codes a copy has the one by which it came to its cell."""
 
     def copy(batches: Batches) -> Batches:
         for rows in unpacked(batches):
-            for cell, side, there in layout.copies(made, matrix(rows.column("code"))):
+            codes = matrix(rows.column("code"))
+            for cell, side, there in layout.copies(made, codes):
                 if len(there) == 0:
                     continue
-                columns = [array(np.array([one])) for one in (keys[cell], np.int32(cell), np.int32(side))]
                 copied = rows.take(array(there))
-                if own is not None:
-                    copied = with_key(copied, own, made.cells[cell].agree[0] // 8)
-                columns.append(as_value(pa.Table.from_batches([copied])))
+                if own < codes.shape[1]:
+                    at = made.cells[cell].agree[0] // 8
+                    kept = [codes[there, :own], codes[there, at : at + KEY_BYTES]]
+                    copied = with_codes(copied, np.hstack(kept))
+                columns = [array(np.array([one])) for one in (keys[cell], np.int32(cell), np.int32(side))]
+                columns.append(one_value(as_value(copied)))
                 yield pa.RecordBatch.from_arrays(columns, ["key", "cell", "side", "rows"])
 
     return copy
 
 
-class Rows:
-    """Rows on their way to the command, which names them by their numbers from 0 on."""
-
-    def __init__(self, batches: Batches, *held: str) -> None:
-        self._batches, self._names = batches, held or HELD
-        self._held: list[pa.RecordBatch] = []
-
-    def sent(self) -> Batches:
-        """What the command gets of them."""
-        for batch in self._batches:
-            columns = batch.schema.names
-            self._held.append(batch.select([name for name in self._names if name in columns]))
-            yield batch.select([name for name in COMPARED if name in columns])
-
-    def held(self) -> pa.RecordBatch:
-        """The columns `held` of those that were sent."""
-        if len(self._held) > 1:
-            self._held = pa.Table.from_batches(self._held).combine_chunks().to_batches()
-        return self._held[0]
-
-    def ids(self, numbers: pa.Array) -> pa.Array:
-        return self.held().column("id").take(numbers)
-
-
 def pairs_of(left: Rows, right: Rows, found: pa.RecordBatch) -> pa.RecordBatch:
-    """Pairs with ids: a, b and what else the command found."""
+    """Pairs with ids: a, b and distance."""
     ids = [left.ids(found.column("a")), right.ids(found.column("b"))]
     distance = found.column("distance").cast(pa.int32())
-    return pa.RecordBatch.from_arrays([*ids, distance], ["a", "b", "distance"])
+    return pa.RecordBatch.from_arrays([*ids, distance], ["id_a", "id_b", "distance"])
 
 
-def _near_of_sides(batches: Batches, words: list[str]) -> Batches:
-    """The near pairs of packed rows of different sides of a cell."""
-    sides = runs(batches, "side")
-    side, left = next(sides, (1, iter(())))
-    if side == 0:
-        right = itertools.chain.from_iterable(own for _, own in sides)
-        yield from _near_ids(unpacked(left), unpacked(right), words)
-
-
-def _near_ids(left: Batches, right: Batches, words: list[str]) -> Batches:
-    a, b = Rows(left), Rows(right)
-    return (pairs_of(a, b, found) for found in near_of_two(a, b, words))
-
-
-def near_of_two(left: Rows, right: Rows, words: list[str]) -> Batches:
+def _near_of_two(left: Batches, right: Batches, words: list[str]) -> Batches:
     """The near pairs of a row of each, of one value of `within` where they have it: the command does
     not compare it of two inputs. The left rows become a file."""
+    a, b = Rows(left), Rows(right)
     with tempfile.TemporaryDirectory() as folder:
-        path = write_rows(folder, left.sent())
+        path = write_rows(folder, a.sent())
         if path is None:
             return
-        for found in stream(["pairs", path, "-", "-q", *words], right.sent()):
-            if "within" in left.held().schema.names:
-                ends = zip((left, right), "ab", strict=True)
+        for found in stream(["pairs", path, "-", "-q", *words], b.sent()):
+            if "within" in a.held().schema.names:
+                ends = zip((a, b), "ab", strict=True)
                 found = found.filter(pc.equal(*(side.held()["within"].take(found[at]) for side, at in ends)))
-            yield found
+            yield pairs_of(a, b, found)
+
+
+def components(
+    near: DataFrame, checkpoint: Checkpoint | None = None, task_pairs: int = CELL_ROWS
+) -> DataFrame:
+    """The ids that chains of pairs id_a, id_b connect: a DataFrame of id and component, the least id of
+    all that are connected. Each id of `near` has a row. One task connects up to `task_pairs` pairs. Of
+    more, tasks connect those of each id that come from it by a random order of ids, and the least ids
+    that they find for one id are the pairs of the next round: two thirds of a chain's.
+
+    >>> same = components(pairs(codes, max_distance=3))
+    """
+    stages = checkpoint or Checkpoint(near.sparkSession)
+    kind = kind_of(near, "id_a")
+    rounds: list[DataFrame] = []
+
+    def connected(batches: Batches) -> Batches:
+        for piece in pieces(batches, task_pairs):
+            yield _connected(joined(piece))
+
+    left, count = stages.keep(near.where("id_a <> id_b").select("id_a", "id_b"), "edges")
+    while count > task_pairs:
+        # Another order in each round: in that of ids a chain would not shrink.
+        drawn = [F.xxhash64(name, F.lit(len(rounds))) for name in ("id_a", "id_b")]
+        parts = left.repartition(F.greatest(*drawn)).mapInArrow(connected, f"id {kind}, least {kind}")
+        parts, _ = stages.keep(parts, f"components {len(rounds) + 1}")
+        own = parts.groupBy("id").agg(F.min("least").alias("id_a"))
+        pairs = parts.join(own, "id").where("id_a <> least").select("id_a", F.col("least").alias("id_b"))
+        left, count = stages.keep(pairs.distinct(), "edges")
+        rounds.append(own)
+    found = left.coalesce(1).mapInArrow(connected, f"id {kind}, least {kind}")
+    for own in reversed(rounds):
+        of_least = found.withColumnRenamed("id", "id_a")
+        found = own.join(of_least, "id_a", "left").select("id", F.coalesce("least", "id_a").alias("least"))
+    return stages.keep(found.withColumnRenamed("least", "component"), "components")[0]
+
+
+def _connected(pairs: pa.RecordBatch) -> pa.RecordBatch:
+    """The ids of pairs with the least that each is connected to."""
+    ids = pc.unique(pa.chunked_array(pairs.columns))
+    ids = ids.take(pc.sort_indices(ids))
+    a, b = (numbers(pc.index_in(column, ids)) for column in pairs.columns)
+    least = np.arange(len(ids))
+    while len(a):
+        np.minimum.at(least, np.maximum(least[a], least[b]), np.minimum(least[a], least[b]))
+        while (least != least[least]).any():
+            least = least[least]
+        apart = least[a] != least[b]
+        a, b = a[apart], b[apart]
+    return pa.RecordBatch.from_arrays([ids, ids.take(array(least))], ["id", "least"])

@@ -4,26 +4,22 @@ group, so the command makes the plan of whole components, many in a task."""
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
-from pyspark.sql.types import IntegerType, StructField, StructType
 
 from ..command import on_file, stream
-from .cells import CELL_ROWS, Coded, Rows, between, near_of_two
-from .components import components
-from .fingerprint import options
-from .pairs import Source, edges
-from .rows import Batches, blobs, numbers, opened, packed, pieces
+from .cells import CELL_ROWS, Rows, between, components, ties
+from .codes import Coded, options
+from .pairs import Source
+from .rows import Batches, array, joined, kind_of, numbers
 from .stages import Checkpoint
 
 PLAN = ["id", "group", "action", "duplicate_of", "distance"]
-#: For a row that is near to no head.
-NONE = np.iinfo(np.int64).max
 
 
 def dedup(
@@ -48,59 +44,49 @@ def dedup(
     """The plan of which rows to keep: a DataFrame of id, group (its least id), action (keep or drop),
     duplicate_of and distance. It is the plan that `halfspace dedup` makes of the same rows in the
     order of their ids. `keep`: first, last (by id), longest (text), lowest:COLUMN, or highest:COLUMN;
-    `keep_at_most` rows of a group stay. Nothing is dropped.
-    Components of more than `cell_rows` rows are planned by many tasks, unless they are compared
-    exactly.
-
-    `against` has id and code of rows that stay: a row near to one is dropped, and its group and
-    duplicate_of are the nearest of them. `within`, `min_cosine` and `min_jaccard` as in `pairs`.
+    `keep_at_most` rows of a group stay. `against` has id and code of rows that stay: a row near to one is
+    dropped, and its group and duplicate_of are the nearest of them. All else as in `pairs`.
 
     >>> plan = dedup(pages, id="url", text="body", max_distance=3, keep="longest")
     >>> plan = dedup(today, code="code", against=kept, max_distance=3)
     """
     columns = {"text": text, "vector": vector, "code": code}
     least = {"min_cosine": min_cosine, "min_jaccard": min_jaccard}
-    source = Source(columns, least, hashing, id=id, within=within, bits=bits, max_distance=max_distance)
+    source = Source(columns, least, hashing, id, within, bits, max_distance)
     if against is not None and (source.least or within or keep_at_most):
         raise ValueError("against goes by distance alone: leave out the other options")
-    rule, value = _rule(keep, text)
+    value, order = _order(rows, keep, text)
     stages = checkpoint or Checkpoint(rows.sparkSession)
     asked = {"keep": keep, "keep_at_most": keep_at_most, "cell_rows": cell_rows}
     stages.begin("dedup", source=vars(source), against=against is not None, **asked)
-    codes = stages.keep(source.rows(rows, value=value), "codes")
-    parts = []
+    codes, _ = stages.keep(source.codes(rows, value=value), "codes")
+    plans = []
     if against is not None:
-        known = _known(codes, against, max_distance, cell_rows, stages, id)
-        parts.append(known)
-        codes = codes.join(known.select("id"), "id", "left_anti")
-    coded = Coded.of(
-        codes.drop("value"), stages, id if against is None else None, bits if source.keys else None
-    )
-    grouped = components(edges(coded, max_distance, cell_rows), stages, cell_rows)
-    alike = coded.words(max_distance)
-    words = options(keep=rule, keep_at_most=keep_at_most)
-    if source.least:
-        words += source.exact_words(max_distance)
-        compared = source.compared(rows, codes)
-    else:
-        words += [*alike, *options(within=within and "within")]
-        compared = codes
+        plans.append(_known(codes, against, max_distance, cell_rows, stages, id))
+        codes = codes.join(plans[0].select("id"), "id", "left_anti")
+    name, own = (id if against is None else None), (bits if source.keys else None)
+    coded = Coded.of(codes.drop("value"), stages, name, own, is_tied=True)
+    grouped = components(ties(coded, max_distance, cell_rows), stages, cell_rows)
+    compared = source.sources(rows, value=value) if source.least else codes
     compared = compared.join(grouped, "id")
-    counts = grouped.groupBy("component").count().where(F.col("count") > cell_rows)
-    giants = [] if source.least else [row["component"] for row in counts.collect()]
+    alike = source.words(max_distance) if source.least else coded.words(max_distance)
+    giants = []
+    if not source.least:
+        counts = grouped.groupBy("component").count().where(F.col("count") > cell_rows)
+        giants = [row["component"] for row in counts.collect()]
     if giants:
-        order = order_of(rule, codes.schema["value"].dataType.simpleString())
         ordered = compared.where(F.col("component").isin(giants)).orderBy(*order)
-        ranked = stages.keep(ordered.withColumn("rank", F.monotonically_increasing_id()), "order")
-        heads = heads_of_stars(ranked, alike, cell_rows, stages)
-        parts.append(plan_of(heads, ranked, keep_at_most or 1))
+        ordered = ordered.withColumn("rank", F.monotonically_increasing_id())
+        ranked, _ = stages.keep(ordered, "order")
+        by_rank = ranked.drop("id", "value").withColumnRenamed("rank", "id")
+        stars = _stars(by_rank, alike, max_distance, cell_rows, stages)
+        plans.append(_plan_of(stars, ranked, keep_at_most or 1))
         compared = compared.where(~F.col("component").isin(giants))
-    parts.append(planned(compared, "id", words, ["id"], from_file=bool(source.least)))
+    words = [*alike, *options(keep_at_most=keep_at_most)]
+    plans.append(_planned(compared, order, words, from_file=bool(source.least)))
     single = codes.select("id").join(grouped.select("id"), "id", "left_anti")
     plan = _plan(single, "id", "id", F.lit("keep"), "id", F.lit(0))
-    for part in parts:
-        plan = plan.unionByName(part)
-    return plan
+    return functools.reduce(DataFrame.unionByName, plans, plan)
 
 
 def _plan(rows: DataFrame, *columns: str | Column) -> DataFrame:
@@ -113,120 +99,96 @@ def _known(
 ) -> DataFrame:
     """The plan of the rows that are near to rows which stay, each to its nearest, the least id of those."""
     old = against.select("id", "code")
-    kinds = [frame.schema["id"].dataType.simpleString() for frame in (codes, old)]
+    kinds = [kind_of(frame) for frame in (codes, old)]
     if kinds[0] != kinds[1]:
         raise TypeError(f"against expected ids of {kinds[0]}, got {kinds[1]}")
-    found = between(codes.select("id", "code"), old, max_distance, cell_rows, stages, name)
+    found = between(Coded.of(codes.select("id", "code"), stages, name), old, max_distance, cell_rows)
     least = F.min(F.struct("distance", "id_b")).alias("nearest")
     nearest = found.groupBy(F.col("id_a").alias("id")).agg(least)
     other = F.col("nearest.id_b")
-    return stages.keep(_plan(nearest, "id", other, F.lit("drop"), other, "nearest.distance"), "near rows")
+    known = _plan(nearest, "id", other, F.lit("drop"), other, "nearest.distance")
+    return stages.keep(known, "near rows")[0]
 
 
-def _rule(keep: str, text: str | None) -> tuple[str, Column]:
-    """The rule of the command and the values that it goes by."""
+def _order(rows: DataFrame, keep: str, text: str | None) -> tuple[Column, list[Column]]:
+    """The column `value` by which a rule prefers rows, and the order of these."""
     kind, _, column = keep.partition(":")
+    value, by_id = F.lit(None).cast("long"), F.desc("id") if kind == "last" else F.asc("id")
     if kind == "longest":
         # In UTF-16, as the command counts.
-        units = F.octet_length(F.encode(F.col(column or text or ""), "UTF-16LE")) / 2
-        return "highest:value", units.cast("long")
-    if kind in ("lowest", "highest"):
-        return f"{kind}:value", F.col(column)
-    if kind in ("first", "last") and not column:
-        return kind, F.lit(None).cast("long")
-    raise ValueError(
-        "keep expected first, last, longest, longest:COLUMN, lowest:COLUMN or highest:COLUMN, "
-        f'got "{keep}"'
-    )
+        value = F.octet_length(F.encode(F.col(column or text or ""), "UTF-16LE"))
+    elif kind in ("lowest", "highest"):
+        value = F.col(column)
+        of_column = rows.select(value).schema[0].dataType.simpleString()
+        if of_column == "string":  # JavaScript compares units of 16 bits
+            value = F.encode(value, "UTF-16BE")
+        if of_column in ("float", "double"):
+            value = F.nanvl(value, F.lit(None))
+    elif kind not in ("first", "last") or column:
+        raise ValueError(
+            "keep expected first, last, longest, longest:COLUMN, lowest:COLUMN or highest:COLUMN, "
+            f'got "{keep}"'
+        )
+    by_value = F.col("value").asc_nulls_last() if kind == "lowest" else F.col("value").desc_nulls_last()
+    return value, [by_value, by_id]
 
 
-def order_of(rule: str, kind: str) -> list[Column]:
-    """The order in which rows are preferred by a rule of `dedup`; `kind` is the type of their values."""
-    if rule in ("first", "last"):
-        return [F.asc("id") if rule == "first" else F.desc("id")]
-    value = F.col("value")
-    if kind == "string":  # JavaScript compares units of 16 bits
-        value = F.encode(value, "UTF-16BE")
-    if kind in ("float", "double"):
-        value = F.nanvl(value, F.lit(None))
-    return [value.asc_nulls_last() if rule.startswith("lowest") else value.desc_nulls_last(), F.asc("id")]
-
-
-def heads_of_stars(rows: DataFrame, words: list[str], cell_rows: int, stages: Checkpoint) -> DataFrame:
-    """The row that each of some ranked rows duplicates, itself where it stays: id, duplicate_of and
-    distance. In turns: one task plans the first `cell_rows` of them, and tasks with the others get
-    those that stay; what is near to one is a duplicate of the first such, the rest goes on. There are few
-    more turns than `cell_rows` go into the rows, and what they find is not shuffled."""
-    other = StructField("duplicate_of", rows.schema["id"].dataType)
-    schema = StructType([*rows.schema, other, StructField("distance", IntegerType())])
-    compared = [name for name in ("id", "code", "within") if name in rows.columns]
-    within = options(within="within" if "within" in compared else None)
-    left, found = rows, []
-    while (count := left.count()) > 0:
-        # Up to a rank that is found with an error of an eighth.
-        share = min(1.0, 7 / 8 * cell_rows / count)
-        [end] = left.approxQuantile("rank", [share], share / 8)
-        first, rest = left.where(F.col("rank") <= end), left.where(F.col("rank") > end)
-        plan = planned(first, "rank", [*words, *within], rows.columns).select(schema.names)
-        plan = stages.keep(plan, "first rows")
-        stay = plan.where("id = duplicate_of").coalesce(1).sortWithinPartitions("rank").select(compared)
-        heads = blobs(stay.mapInArrow(packed, "rows binary"))
-        known = stages.keep(rest.mapInArrow(_near(heads, words, cell_rows), schema), "rows near to these")
-        found += [plan, known.where("duplicate_of is not null")]
-        left = known.where("duplicate_of is null").select(rows.columns)
-    every = functools.reduce(DataFrame.unionByName, found)
-    return every.select("id", "duplicate_of", "distance")
-
-
-def planned(
-    rows: DataFrame, order: str, words: list[str], held: list[str], from_file: bool = False
-) -> DataFrame:
-    """The plan of rows of whole components, in an order within each: the columns `held`, and group,
-    action, duplicate_of and distance."""
+def _planned(rows: DataFrame, order: list[Column], words: list[str], from_file: bool = False) -> DataFrame:
+    """The plan of rows of whole components, which are preferred in an order."""
     read = on_file if from_file else stream
 
     def plan(batches: Batches) -> Batches:
-        own = Rows(batches, *held)
-        for found in read(["dedup", "-", "-q", *words], own.sent()):
-            kept = own.held().take(found.column("row"))
-            group, other = (own.ids(found.column(name)) for name in ("group", "duplicate_of"))
-            made = [group, found.column("action"), other, found.column("distance").cast(pa.int32())]
-            yield pa.RecordBatch.from_arrays([*kept.columns, *made], [*held, *PLAN[1:]])
+        own = Rows(batches)
+        parts = [*read(["dedup", "-", "-q", *words], own.sent())]
+        if not parts:
+            return
+        found, ids = joined(parts), own.held().column("id")
+        row, group = (numbers(found.column(name)) for name in ("row", "group"))
+        in_order = ids.take(pc.sort_indices(ids))
+        least = np.full(len(ids), len(ids))
+        np.minimum.at(least, group, numbers(pc.index_in(ids, in_order))[row])
+        columns = [ids.take(found.column("row")), in_order.take(array(least[group])), found.column("action")]
+        columns += [ids.take(found.column("duplicate_of")), found.column("distance").cast(pa.int32())]
+        yield pa.RecordBatch.from_arrays(columns, PLAN)
 
-    kind = rows.schema["id"].dataType.simpleString()
-    known = (f"`{name}` {rows.schema[name].dataType.simpleString()}" for name in held)
-    schema = ", ".join([*known, f"`group` {kind}, action string, duplicate_of {kind}, distance int"])
-    return rows.repartition("component").sortWithinPartitions(order).mapInArrow(plan, schema)
-
-
-def _near(heads: list[bytes], words: list[str], cell_rows: int) -> Callable[[Batches], Batches]:
-    """Gives rows the first of the heads that they are near to, and the distance from it, or nulls."""
-
-    def find(batches: Batches) -> Batches:
-        for piece in pieces(batches, cell_rows):
-            rows = pa.Table.from_batches(piece).combine_chunks().to_batches()[0]
-            nearest, left = np.full(rows.num_rows, NONE), Rows(opened(heads))
-            for near in near_of_two(left, Rows(iter([rows])), words):
-                head, row, distance = (numbers(near.column(name)) for name in ("a", "b", "distance"))
-                np.minimum.at(nearest, row, head.astype(np.int64) << 16 | distance)
-            is_far, found = nearest == NONE, (nearest >> 16, nearest & 0xFFFF)
-            first, distance = (pa.array(values, mask=is_far) for values in found)
-            made = [left.ids(first), distance.cast(pa.int32())]
-            names = [*rows.schema.names, "duplicate_of", "distance"]
-            yield pa.RecordBatch.from_arrays([*rows.columns, *made], names)
-
-    return find
+    kind = kind_of(rows)
+    schema = f"id {kind}, `group` {kind}, action string, duplicate_of {kind}, distance int"
+    return rows.repartition("component").sortWithinPartitions(*order).mapInArrow(plan, schema)
 
 
-def plan_of(heads: DataFrame, rows: DataFrame, keep_at_most: int) -> DataFrame:
-    """The plan of rows with what they duplicate; `rows` has their ranks."""
-    made = heads.join(heads.groupBy("duplicate_of").agg(F.min("id").alias("group")), "duplicate_of")
-    stays = F.col("id") == F.col("duplicate_of")
-    if keep_at_most > 1:
-        place = F.row_number().over(Window.partitionBy("duplicate_of").orderBy("rank"))
-        made = made.join(rows.select("id", "rank"), "id").withColumn("place", place)
-        stays = F.col("place") <= keep_at_most
-    action = F.when(stays, "keep").otherwise("drop").alias("action")
-    other = F.when(stays, F.col("id")).otherwise(F.col("duplicate_of")).alias("duplicate_of")
-    distance = F.when(stays, 0).otherwise(F.col("distance")).alias("distance")
-    return made.select("id", "group", action, other, distance)
+def _stars(
+    rows: DataFrame, words: list[str], max_distance: int, cell_rows: int, stages: Checkpoint
+) -> DataFrame:
+    """The row that each of some rows, whose ids are their ranks, duplicates, itself where it stays: id,
+    duplicate_of and distance. In turns: tasks plan the first `cell_rows` of them; what is near to one of
+    those that stay is a duplicate of the first such, the rest goes on."""
+    found: list[DataFrame] = []
+    left, count = rows, rows.count()
+    while count > 0:
+        # Up to a rank that is found with an error of an eighth.
+        share = min(1.0, 7 / 8 * cell_rows / count)
+        [end] = left.approxQuantile("id", [share], share / 8)
+        first, rest = left.where(F.col("id") <= end), left.where(F.col("id") > end)
+        plan, _ = stages.keep(_planned(first, [F.asc("id")], words), "first rows")
+        heads = first.drop("component").join(plan.where("id = duplicate_of"), "id", "left_semi")
+        near = between(Coded.of(heads, stages), rest, max_distance, cell_rows)
+        head = F.min(F.struct("id_a", "distance")).alias("head")
+        nearest = near.groupBy(F.col("id_b").alias("id")).agg(head)
+        known = nearest.select("id", F.col("head.id_a").alias("duplicate_of"), "head.distance")
+        known, _ = stages.keep(known, "rows near to these")
+        found += [plan.select(known.columns), known]
+        left, count = stages.keep(rest.join(known, "id", "left_anti"), "rows left")
+    return functools.reduce(DataFrame.unionByName, found)
+
+
+def _plan_of(stars: DataFrame, ranked: DataFrame, keep_at_most: int) -> DataFrame:
+    """The plan of rows by the stars of their ranks."""
+    made = stars.withColumnRenamed("id", "rank").join(ranked.select("rank", "id"), "rank")
+    head = F.min(F.when(F.col("rank") == F.col("duplicate_of"), F.col("id"))).alias("head")
+    of_star = made.groupBy("duplicate_of").agg(F.min("id").alias("group"), head)
+    place = F.row_number().over(Window.partitionBy("duplicate_of").orderBy("rank"))
+    made = made.join(of_star, "duplicate_of").withColumn("place", place)
+    stays = F.col("place") <= keep_at_most
+    action = F.when(stays, "keep").otherwise("drop")
+    other = F.when(stays, F.col("id")).otherwise(F.col("head"))
+    return _plan(made, "id", "group", action, other, F.when(stays, 0).otherwise(F.col("distance")))

@@ -1,10 +1,9 @@
 """An index in one folder, whose segments tasks write and search, and the nearest rows over all of them.
 
-Rows with equal codes are in one segment. A task puts its files into the folder under names of their
-own and hands over the manifest of its part. For a recall it also answers evaluation queries by its
-rows. The manifests are merged, with what the queries found everywhere, and the driver writes the one of
-the folder last: before, there is no index. It then deletes the answers, and what tasks left that were
-tried again.
+A task puts its files into the folder under names of their own and hands over the manifest of its part. For
+a recall it also answers evaluation queries by its rows. The manifests are merged, with what the queries
+found everywhere, and the one of the folder is written last: before, there is no index. Then the answers
+are deleted, and what tasks left that were tried again.
 """
 
 from __future__ import annotations
@@ -25,10 +24,9 @@ from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
 from ..command import run, stream, write_rows
-from .fingerprint import fingerprint, options
-from .rows import Batches, blobs, opened, packed, runs, to_tasks
+from .codes import checked_ids, options
+from .rows import Batches, blobs, kind_of, one_row, opened, packed, runs, to_tasks
 from .storage import Storage, reading
-from .survey import survey
 
 #: Rows that a task writes, as a segment.
 SEGMENT_ROWS = 2_000_000
@@ -65,81 +63,74 @@ def build_index(
     >>> build_index(rows, "s3a://bucket/docs.hs", vector="embedding", vectors="float32", recall=0.95)
     """
     storage = Storage(rows.sparkSession, path)
-    if storage.in_task(lambda: _newest(storage)):
+    if storage.in_tasks(1, lambda _: _newest(storage)):
         raise FileExistsError(f"{path} holds an index")
     chosen = rows.select(F.col(id).alias("id"), F.col(vector).alias("source"))
-    total = survey(chosen.select("id"), id)[0].rows
+    total = checked_ids(chosen, id)
     if total == 0:
         raise ValueError("there are no rows to index")
     words = ["index", "-", "-q", "--id", "id", "--vector", "source", *options(**hashing)]
-    model, queries = b"", list[bytes]()
+    model, queries = dict[str, bytes](), list[bytes]()
     optimize = options(optimize=True, recall=recall)
     if recall is not None and total >= MIN_ROWS:
         is_held = F.pmod(F.xxhash64("source"), F.lit(HELD_OUT)) == 0
         queries = _queries(chosen.where(is_held & F.col("source").isNotNull()), total)
         if queries:
-            model = _trained(chosen.where(~is_held), total, [*words, *optimize], storage)
+            model = _trained(chosen.where(~is_held), total, [*words, *optimize])
     tasks = segments or -(-total // SEGMENT_ROWS)
-    codes = {name: value for name, value in hashing.items() if name != "vectors"}
-    # Rows with equal codes meet; those without a code go anywhere.
-    code = fingerprint("source", **codes)
-    key = F.coalesce(code, F.col("id").cast("string").cast("binary"))
-    parted = chosen.withColumn("key", key)
-    parted = parted.withColumn("task", F.pmod(F.hash("key"), F.lit(tasks)))
+    parted = chosen.withColumn("key", F.col("id")).withColumn("task", F.pmod(F.hash("id"), F.lit(tasks)))
     counts = {row[0]: row[1] for row in parted.groupBy("task").count().collect()}
     starts = [0, *accumulate(counts.get(i, 0) for i in range(tasks))]
 
     def build(batches: Batches) -> Batches:
         for number, own in runs(batches, "task"):
             with tempfile.TemporaryDirectory() as folder:
-                made = f"{folder}/part.hs"
-                where = ["-o", made, "--memory", MEMORY, "--first-row", str(starts[number])]
+                where = ["--memory", MEMORY, "--first-row", str(starts[number])]
                 if queries:
-                    like = _written(f"{folder}/like.hs", {MANIFEST: model})
-                    storage.bring(_files(json.loads(model), []), like)
-                    where += ["--like", like, *_asked(folder, queries)]
+                    where += ["--like", _written(f"{folder}/like.hs", model), *_asked(folder, queries)]
                 chosen = (one.select(["id", "source"]) for one in own)
-                for _ in stream([*words, *where], chosen, has_output=False):
-                    pass
-                manifest = Path(made, MANIFEST).read_bytes()
+                made, manifest = _indexed(chosen, [*words, *where], folder)
                 if queries:
                     os.rename(f"{made}/{ANSWERS}", f"{made}/{_answers_of(manifest)}")
                 storage.put(made, *{*os.listdir(made)}.difference((MANIFEST, "manifest.json")))
-            yield pa.RecordBatch.from_pylist([{"manifest": manifest}])
+            yield one_row(manifest=manifest)
 
     # In the order of ids: rows that tie in a segment then come by id, as `nearest` orders them.
     parts = to_tasks(parted, tasks, "task", "id")
-    made = sorted(blobs(parts.mapInArrow(build, "manifest binary")), key=_first_row)
+    first_row = lambda manifest: int(json.loads(manifest)["segments"][0]["firstRow"])
+    made = sorted(blobs(parts.mapInArrow(build, "manifest binary")), key=first_row)
     while queries and len(made) > TOGETHER:
         groups = [made[i : i + TOGETHER] for i in range(0, len(made), TOGETHER)]
         merge = lambda number, groups=groups: [_merged(groups[number], storage, [], queries)]
         made = storage.in_tasks(len(groups), merge)
-    storage.in_task(lambda: _published(storage, _merged(made, storage, optimize, queries)))
+    storage.in_tasks(1, lambda _: _published(storage, _merged(made, storage, optimize, queries)))
 
 
-def _first_row(manifest: bytes) -> int:
-    return int(json.loads(manifest)["segments"][0]["firstRow"])
+def _indexed(rows: Batches, words: list[str], folder: str) -> tuple[str, bytes]:
+    """The path of a new index of rows in a folder, and its manifest."""
+    made = f"{folder}/part.hs"
+    for _ in stream([*words, "-o", made], rows, has_output=False):
+        pass
+    return made, Path(made, MANIFEST).read_bytes()
 
 
-def _trained(chosen: DataFrame, total: int, words: list[str], storage: Storage) -> bytes:
-    """The manifest of an index of a sample whose centroids are for all rows."""
+def _trained(chosen: DataFrame, total: int, words: list[str]) -> dict[str, bytes]:
+    """The files of an index of a sample without its rows: its centroids are for all rows."""
     wanted = PER_ROOT * math.sqrt(total)
     partitions = min(MOST_PARTITIONS, 2 ** round(math.log2(wanted)))
     share: float = min(1.0, 1.5 * max(SAMPLE * partitions, 2**14) / total)
+    words = [*words, "--partitions", str(partitions)]
 
     def train(batches: Batches) -> Batches:
         with tempfile.TemporaryDirectory() as folder:
-            made = f"{folder}/like.hs"
-            where = ["--partitions", str(partitions), "-o", made]
-            for _ in stream([*words, *where], batches, has_output=False):
-                pass
-            manifest = Path(made, MANIFEST).read_bytes()
-            storage.put(made, *_files(json.loads(manifest), []))
-            yield pa.RecordBatch.from_pylist([{"manifest": manifest}])
+            made, manifest = _indexed(batches, words, folder)
+            for name in (MANIFEST, *_files(json.loads(manifest))):
+                yield one_row(name=name.encode(), data=Path(made, name).read_bytes())
 
     # In the order of ids: however rows come from the shuffle, they train the same centroids.
     sample = chosen.sample(fraction=share, seed=0).repartition(1).sortWithinPartitions("id")
-    return blobs(sample.mapInArrow(train, "manifest binary"))[0]
+    files = sample.mapInArrow(train, "name binary, data binary").collect()
+    return {row["name"].decode(): bytes(row["data"]) for row in files}
 
 
 def _written(folder: str, files: dict[str, bytes]) -> str:
@@ -159,7 +150,7 @@ def _merged(parts: list[bytes], storage: Storage, words: list[str], queries: lis
             for path, part in zip(paths, parts, strict=True):
                 storage.bring([_answers_of(part)], path)
                 os.rename(f"{path}/{_answers_of(part)}", f"{path}/{ANSWERS}")
-            storage.bring(_files(json.loads(parts[0]), []), output)
+            storage.bring(_files(json.loads(parts[0])), output)
             measure = [*words, *_asked(folder, queries), "--id", "id", "--vector", "source"]
         run("index", *paths, "--merge", "--manifests-only", *measure, "-q", "-o", output)
         manifest = Path(output, MANIFEST).read_bytes()
@@ -189,8 +180,10 @@ def _queries(held: DataFrame, total: int) -> list[bytes]:
 def _newest(storage: Storage) -> list[bytes]:
     """The manifest of the newest generation, if there is one."""
     found = [name for name in storage.names() if re.fullmatch(r"manifest-\d{6,}\.json", name)]
-    newest = sorted(found, key=lambda name: (len(name), name))[-1:]
-    return [storage.read(name) for name in newest]
+    with tempfile.TemporaryDirectory() as folder:
+        newest = sorted(found, key=lambda name: (len(name), name))[-1:]
+        storage.bring(newest, folder)
+        return [Path(folder, name).read_bytes() for name in newest]
 
 
 def _published(storage: Storage, merged: bytes) -> list[bytes]:
@@ -225,7 +218,7 @@ def nearest(
     >>> near = nearest(spark, "s3a://bucket/docs.hs", queries, k=10, vector="embedding")
     """
     storage = Storage(spark, path)
-    newest = storage.in_task(lambda: _newest(storage))
+    newest = storage.in_tasks(1, lambda _: _newest(storage))
     if not newest:
         raise FileNotFoundError(f"{path} holds no index")
     manifest = newest[0]
@@ -238,12 +231,12 @@ def nearest(
             where = ["--memory", MEMORY, "--segment", str(segment)]
             with tempfile.TemporaryDirectory() as folder:
                 Path(folder, f"manifest-{index['generation']:06}.json").write_bytes(manifest)
-                with reading(storage, _files(index, [segment]), folder, manifest) as at:
+                with reading(storage, _files(index, index["segments"][segment]), folder, manifest) as at:
                     for found in stream(["search", folder, *words, *where, *at], own):
                         yield _shaped(found)
 
     asked = queries.select(F.col(id).alias("id"), F.col(vector).alias("source"))
-    name = asked.schema["id"].dataType.simpleString()
+    name = kind_of(asked)
     schema = f"query {name}, id {name}, distance int, cosine double, estimatedCosine double"
     segments = len(index["segments"])
     each = spark.range(0, segments, 1, segments).withColumnRenamed("id", "segment")
@@ -258,19 +251,17 @@ def nearest(
 
 def _shaped(found: pa.RecordBatch) -> pa.RecordBatch:
     """Answers with all columns, and ids of one type."""
-    of_ids = found.schema.field("query").type
-    kinds = [("query", of_ids), ("id", of_ids), ("distance", pa.int32())]
-    kinds += [("cosine", pa.float64()), ("estimatedCosine", pa.float64())]
-    columns = {
-        name: found.column(name).cast(kind) if name in found.schema.names else pa.nulls(found.num_rows, kind)
-        for name, kind in kinds
-    }
-    return pa.RecordBatch.from_pydict(columns)
+    of_ids, real = found.schema.field("query").type, pa.float64()
+    names = ["query", "id", "distance", "cosine", "estimatedCosine"]
+    there = {one: found.column(one) for one in found.schema.names}
+    columns = (there.get(one, pa.nulls(len(found))) for one in names)
+    kinds = (of_ids, of_ids, pa.int32(), real, real)
+    made = [one.cast(kind) for one, kind in zip(columns, kinds, strict=True)]
+    return pa.RecordBatch.from_arrays(made, names)
 
 
-def _files(index: dict[str, Any], segments: list[int] | None = None) -> Iterator[str]:
-    """Names of the files that a search reads: those of the index, and of some segments or of all."""
-    own = index["segments"] if segments is None else [index["segments"][i] for i in segments]
-    for part in (index, *own):
+def _files(*parts: dict[str, Any]) -> Iterator[str]:
+    """Names of the files that a search reads of an index and of segments."""
+    for part in parts:
         files = part["files"].items()
         yield from (file["name"] for kind, file in files if kind not in ("hashes", "columns"))

@@ -1,23 +1,25 @@
 """Which rows meet in which task, so that every near pair meets, and is reported, exactly once.
 
 Codes within distance d agree in at least one of d + 1 disjoint blocks of bits (pigeonhole), so a row
-goes to d + 1 cells, by the value of each block. A census counts the values, and small ones share a
-cell. The rows of a value that has too many are cut into shards, and each pair of shards is a cell. A
-pair is reported by the first block in which it agrees. Where blocks would be too narrow to tell rows
-apart, there is one without bits, of which all rows have the same value.
+goes to d + 1 cells, by the value of each block. A sample tells how many rows have a value, and several
+values share a cell. The rows of a value that has too many are cut into shards, and each pair of shards is
+a cell. A pair is reported by the first block in which it agrees. Where blocks would be too narrow to tell
+rows apart, there is one without bits, of which all rows have the same value.
 """
 
 from __future__ import annotations
 
-import heapq
 import itertools
+import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
-#: Bits of a block, and the values that the census counts.
-BLOCK_BITS, VALUES = 16, 2**16
+#: Bits of a block at most.
+BLOCK_BITS = 16
+#: Values that are fewer times in a sample are taken to have equally many rows.
+FEW = 8
 #: Blocks of fewer bits do not tell rows apart.
 MIN_BLOCK_BITS = 8
 
@@ -30,18 +32,17 @@ class Cell:
     agree: list[int]
     differ: list[list[int]]
     has_sides: bool = False
+    #: How many shards meet in this cell and the following ones, where they are of one value.
+    shards: int = 0
 
 
 @dataclass
 class Layout:
-    """The cells, and how rows come to them."""
+    """The cells, and by block and value the first of them that its rows go to."""
 
     blocks: list[list[int]]
-    cells: list[Cell] = field(default_factory=list)
-    #: By block and value the first of its cells, -1 for none.
-    firsts: list[np.ndarray] = field(default_factory=list)
-    #: How many shards meet in the cells from a first one on, where there are several.
-    shards: dict[int, int] = field(default_factory=dict)
+    cells: list[Cell]
+    firsts: list[np.ndarray]
 
 
 def blocks_of(bits: int, distance: int) -> list[list[int]]:
@@ -51,47 +52,43 @@ def blocks_of(bits: int, distance: int) -> list[list[int]]:
     return [part[:BLOCK_BITS].tolist() for part in np.array_split(range(bits), distance + 1)]
 
 
-def census(blocks: list[list[int]], codes: np.ndarray) -> np.ndarray:
-    """How many rows have each value of each block."""
-    return np.array([np.bincount(values_of(codes, block), minlength=VALUES) for block in blocks])
-
-
 def values_of(codes: np.ndarray, block: list[int]) -> np.ndarray:
     """By row the value of a block of bits; `codes` is a matrix of bytes."""
-    values, i = np.zeros(len(codes), np.uint16), 0
-    while i < len(block):
-        byte, bit = divmod(block[i], 8)
-        is_whole = block[i : i + 8] == list(range(8 * byte, 8 * byte + 8))
-        part = codes[:, byte] if is_whole else (codes[:, byte] >> bit) & 1
-        values |= part.astype(np.uint16) << i
-        i += 8 if is_whole else 1
-    return values
+    byte, bit = divmod(block[0] if block else 0, 8)
+    values = np.zeros(len(codes), np.uint32)
+    for i, column in enumerate(codes[:, byte : byte + 3].T):
+        values |= column.astype(np.uint32) << 8 * i
+    return (values >> bit & (1 << len(block)) - 1).astype(np.uint16)
 
 
-def layout_of(blocks: list[list[int]], counts: np.ndarray, cell_rows: int) -> Layout:
-    """Cells of about `cell_rows` rows for the values of a census."""
-    made = Layout(blocks)
-    cells = made.cells
-    for at, (block, sizes) in enumerate(zip(blocks, counts, strict=True)):
-        differ = blocks[:at]
-        firsts = np.full(VALUES, -1, np.int32)
+def layout_of(
+    blocks: list[list[int]], codes: np.ndarray, rows_of: np.ndarray, cell_rows: int
+) -> Layout:
+    """Cells of about `cell_rows` rows by a sample of codes, and of how many rows each of these is."""
+    cells: list[Cell] = []
+    all_firsts = []
+    for at, block in enumerate(blocks):
+        values, differ, count = values_of(codes, block), blocks[:at], 1 << len(block)
+        sizes = np.bincount(values, rows_of, count)
+        is_rare = np.bincount(values, minlength=count) < FEW
+        sizes[is_rare] = sizes[is_rare].sum() / max(1, is_rare.sum())
+        firsts = np.empty(count, np.int32)
         for value in np.flatnonzero(sizes > cell_rows):
             firsts[value] = len(cells)
-            shards = made.shards[len(cells)] = -(-2 * int(sizes[value]) // cell_rows)
+            shards = math.ceil(2 * sizes[value] / cell_rows)
             pairs = itertools.combinations_with_replacement(range(shards), 2)
-            cells.extend(Cell(block, differ, i != j) for i, j in pairs)
-        # One row alone has no pair. The largest first, each to the cell with the fewest rows.
-        left = np.flatnonzero((sizes > 1) & (sizes <= cell_rows))
+            cells.extend(Cell(block, differ, i != j, shards) for i, j in pairs)
+        # The largest first, from cell to cell.
+        left = np.flatnonzero(sizes <= cell_rows)
         left = left[np.argsort(-sizes[left], kind="stable")]
-        wanted = max(1, round(int(sizes[left].sum()) / cell_rows)) if len(left) else 0
-        loads = [(0, len(cells) + i) for i in range(wanted)]
+        ends, total = np.cumsum(sizes[left]), sizes[left].sum()
+        wanted = max(min(1, len(left)), round(total / cell_rows))
+        place = (ends - sizes[left] / 2) * wanted / max(total, 1)
+        firsts[left] = len(cells) + np.minimum(place.astype(np.int32), wanted - 1)
         cells.extend(Cell(block, differ) for _ in range(wanted))
-        for value in left:
-            rows, firsts[value] = loads[0]
-            heapq.heapreplace(loads, (rows + int(sizes[value]), loads[0][1]))
         # numpy sorts 16 bits by radix, three times as fast.
-        made.firsts.append(firsts.astype(np.int16) if len(cells) < 1 << 15 else firsts)
-    return made
+        all_firsts.append(firsts.astype(np.int16) if len(cells) < 1 << 15 else firsts)
+    return Layout(blocks, cells, all_firsts)
 
 
 def copies(layout: Layout, codes: np.ndarray) -> Iterator[tuple[int, int, np.ndarray]]:
@@ -102,14 +99,15 @@ def copies(layout: Layout, codes: np.ndarray) -> Iterator[tuple[int, int, np.nda
         order = np.argsort(targets, kind="stable")
         found, starts = np.unique(targets[order], return_index=True)
         for first, there in zip(map(int, found), np.split(order, starts[1:]), strict=True):
-            if first in layout.shards:
-                own = hashes_of(codes[there]) % np.uint64(layout.shards[first])
-                shards = [there[own == shard] for shard in range(layout.shards[first])]
-                pairs = itertools.combinations_with_replacement(range(len(shards)), 2)
-                for cell, (i, j) in enumerate(pairs, first):
-                    yield from ((cell, side, shards[n]) for side, n in enumerate(sorted({i, j})))
-            elif first >= 0:
+            shards = layout.cells[first].shards
+            if shards == 0:
                 yield first, 0, there
+                continue
+            shard = hashes_of(codes[there]) % np.uint64(shards)
+            parts = [there[shard == one] for one in range(shards)]
+            pairs = itertools.combinations_with_replacement(range(shards), 2)
+            for cell, pair in enumerate(pairs, first):
+                yield from ((cell, side, parts[one]) for side, one in enumerate(sorted({*pair})))
 
 
 def hashes_of(codes: np.ndarray) -> np.ndarray:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import pyarrow as pa
@@ -10,62 +12,59 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from ..command import on_file
-from .cells import CELL_ROWS, Coded, Rows, between, near, pairs_of, ties
-from .components import components
-from .fingerprint import fingerprint, options
-from .rows import Batches
+from .cells import CELL_ROWS, Rows, between, components, near, pairs_of, ties
+from .codes import Coded, check_kind, fingerprint, options
+from .rows import Batches, kind_of
 from .stages import Checkpoint
-from .survey import check_kind
 
 #: How the command reads texts where it looks for near ones.
 NEAR_TEXT = {"tokens": "shingles:2", "counting": "log"}
 SETS = {"tokens": "shingles:2", "projection": "minwise"}
 
 
+@dataclass
 class Source:
     """What makes rows near: a column of texts, vectors or codes, and how near they must be."""
 
-    def __init__(
-        self,
-        columns: dict[str, str | None],
-        least: dict[str, float | None],
-        hashing: dict[str, Any],
-        *,
-        id: str,
-        within: str | None,
-        bits: int,
-        max_distance: int,
-    ) -> None:
-        given = {kind: column for kind, column in columns.items() if column is not None}
+    columns: dict[str, str | None]
+    least: dict[str, Any]
+    hashing: dict[str, Any]
+    id: str
+    within: str | None
+    bits: int
+    max_distance: int
+
+    def __post_init__(self) -> None:
+        given = {kind: column for kind, column in self.columns.items() if column is not None}
         if len(given) != 1:
             raise ValueError("give one of text, vector and code")
         [(self.kind, self.column)] = given.items()
-        if self.kind == "code" and hashing:
-            raise ValueError(f"code has ready codes: leave out {', '.join(hashing)}")
-        self.least = {name: value for name, value in least.items() if value is not None}
+        if self.kind == "code" and self.hashing:
+            raise ValueError(f"code has ready codes: leave out {', '.join(self.hashing)}")
+        self.least = {name: value for name, value in self.least.items() if value is not None}
         if self.least.keys() - {{"vector": "min_cosine", "text": "min_jaccard"}.get(self.kind)}:
             raise ValueError(f"min_cosine compares vectors, min_jaccard texts: give them, not {self.kind}=")
         usual = {} if self.kind != "text" else SETS if self.least else NEAR_TEXT
-        self.hashing = {**usual, **hashing}
-        self.id, self.within, self.bits, self.max_distance = id, within, bits, max_distance
+        self.hashing = {**usual, **self.hashing}
         #: The least similarity by which keys stand behind the codes, where these are of sets of texts.
         self.keys = self.least.get("min_jaccard") if self.hashing.get("projection") == "minwise" else None
 
-    def rows(self, frame: DataFrame, **more: Column) -> DataFrame:
-        """The columns id, code, within, and those of `more`."""
-        code = F.col(self.column)
-        if self.kind != "code":
-            code = fingerprint(code, bits=self.bits, keys=self.keys, **self.hashing)
-        columns = [F.col(self.id).alias("id"), code.alias("code")]
-        columns += [F.col(self.within).cast("string").alias("within")] if self.within is not None else []
-        return frame.select(*columns, *(column.alias(name) for name, column in more.items()))
+    def sources(self, frame: DataFrame, **more: Column) -> DataFrame:
+        """The columns id, within, those of `more`, and what is compared, as `source`."""
+        columns = {"id": F.col(self.id), **more}
+        if self.within is not None:
+            columns["within"] = F.col(self.within).cast("string")
+        columns["source"] = F.col(self.column)
+        return frame.select(*(column.alias(name) for name, column in columns.items()))
 
-    def compared(self, frame: DataFrame, codes: DataFrame) -> DataFrame:
-        """Rows of `codes` with what is compared exactly in place of their codes."""
-        sources = frame.select(F.col(self.id).alias("id"), F.col(self.column).alias("source"))
-        return codes.drop("code").join(sources, "id")
+    def codes(self, frame: DataFrame, **more: Column) -> DataFrame:
+        """The same rows with codes in place of what they are made of."""
+        rows = self.sources(frame, **more)
+        if self.kind == "code":
+            return rows.withColumnRenamed("source", "code")
+        return fingerprint(rows, "source", bits=self.bits, keys=self.keys, **self.hashing)
 
-    def exact_words(self, max_distance: int | None) -> list[str]:
+    def words(self, max_distance: int | None) -> list[str]:
         """How the command reads and compares rows exactly, from a file. Without a distance it finds texts by
         their keys."""
         how = {name: value for name, value in self.hashing.items() if name in ("tokens", "normalize")}
@@ -104,54 +103,31 @@ def pairs(
     """
     columns = {"text": text, "vector": vector, "code": code or (None if text or vector else "code")}
     least = {"min_cosine": min_cosine, "min_jaccard": min_jaccard}
-    source = Source(columns, least, hashing, id=id, within=within, bits=bits, max_distance=max_distance)
+    source = Source(columns, least, hashing, id, within, bits, max_distance)
     if other is not None and source.least:
         raise ValueError(f"{min(source.least)} compares the rows of one table, not of two")
     stages = checkpoint or Checkpoint(rows.sparkSession)
     stages.begin("pairs", source=vars(source), cell_rows=cell_rows)
-    tables = [source.rows(frame) for frame in (rows, other) if frame is not None]
+    codes, ids = source.codes(rows), source.sources(rows)
     if other is not None:
+        there = source.codes(other)
+        check_kind(there, id)
         if source.kind != "code":
-            tables = [stages.keep(codes, "codes") for codes in tables]
-        check_kind(tables[1], id)
-        return between(tables[0], tables[1], max_distance, cell_rows, stages, id)
-    coded = Coded.of(tables[0], stages, id, bits if source.keys else None)
+            there, _ = stages.keep(there, "codes")
+        return between(Coded.of(codes, stages, id, ids=ids), there, max_distance, cell_rows)
+    own = bits if source.keys else None
+    coded = Coded.of(codes, stages, id, own, is_tied=bool(source.least), ids=ids)
     if not source.least:
-        return near_of(coded, max_distance, cell_rows)
-    grouped = components(edges(coded, max_distance, cell_rows), stages, cell_rows)
-    return _exact(source.compared(rows, tables[0]).join(grouped, "id"), source)
-
-
-def near_of(codes: Coded, max_distance: int, cell_rows: int) -> DataFrame:
-    """All pairs of near rows, those with equal codes too."""
-    found = near(codes, max_distance, cell_rows)
-    if codes.members is None:
-        return found.select(*_ordered("a", "b"), "distance")
-    a = codes.members.select(F.col("first").alias("a"), F.col("id").alias("id_a"))
-    b = codes.members.select(F.col("first").alias("b"), F.col("id").alias("id_b"))
-    apart = found.join(a, "a").join(b, "b").select(*_ordered("id_a", "id_b"), "distance")
-    same = a.join(b.withColumnRenamed("b", "a"), "a").where("id_a < id_b")
-    return apart.unionByName(same.select("id_a", "id_b", F.lit(0).alias("distance")))
-
-
-def _ordered(a: str, b: str) -> tuple[Column, Column]:
-    return F.least(a, b).alias("id_a"), F.greatest(a, b).alias("id_b")
-
-
-def edges(codes: Coded, max_distance: int, cell_rows: int) -> DataFrame:
-    """Pairs id_a, id_b that connect the rows which all near pairs connect."""
-    found = ties(codes, max_distance, cell_rows)
-    if codes.members is None:
-        return found
-    equal = codes.members.where("first < id")
-    return found.unionByName(equal.select(F.col("first").alias("id_a"), F.col("id").alias("id_b")))
+        return near(coded, max_distance, cell_rows)
+    grouped = components(ties(coded, max_distance, cell_rows), stages, cell_rows)
+    return _exact(ids.join(grouped, "id"), source)
 
 
 def _exact(rows: DataFrame, source: Source) -> DataFrame:
     """The pairs within components that are as similar as wanted: no other pairs are near."""
     [name] = (least.removeprefix("min_") for least in source.least)
     most = pa.scalar(source.max_distance, pa.uint16())
-    words = ["pairs", "-", "-q", *source.exact_words(None if source.keys else source.max_distance)]
+    words = ["pairs", "-", "-q", *source.words(None if source.keys else source.max_distance)]
 
     def compare(batches: Batches) -> Batches:
         own = Rows(batches)
@@ -160,6 +136,58 @@ def _exact(rows: DataFrame, source: Source) -> DataFrame:
             columns = [*pairs_of(own, own, found).columns, found.column(name)]
             yield pa.RecordBatch.from_arrays(columns, ["id_a", "id_b", "distance", name])
 
-    kind = rows.schema["id"].dataType.simpleString()
+    kind = kind_of(rows)
     parts = rows.repartition("component").sortWithinPartitions("id")
     return parts.mapInArrow(compare, f"id_a {kind}, id_b {kind}, distance int, {name} double")
+
+
+@dataclass
+class SimHashModel:
+    """The form of Spark's `MinHashLSH`: codes of vectors (arrays, or the `vector_to_array` of pyspark.ml) by
+    cosine, or of texts by the Jaccard similarity of their pairs of words. There is nothing to fit.
+
+    >>> model = SimHashModel("embedding", "code", bits=256)
+    >>> coded = model.transform(rows)
+    >>> near = model.approxSimilarityJoin(rows, rows, 0.95)
+    """
+
+    inputCol: str
+    outputCol: str = "code"
+    _: KW_ONLY
+    id: str = "id"
+    bits: int = 256
+    measure: str = "cosine"
+
+    def __post_init__(self) -> None:
+        if self.measure not in ("cosine", "jaccard"):
+            raise ValueError(f'measure expected cosine or jaccard, got "{self.measure}"')
+
+    def transform(self, dataset: DataFrame) -> DataFrame:
+        """The rows with a column of codes.
+
+        >>> codes = SimHashModel("body", measure="jaccard").transform(pages)
+        """
+        options: dict[str, Any] = SETS if self.measure == "jaccard" else {}
+        how = {"output": self.outputCol, "keep_columns": True, **options}
+        return fingerprint(dataset, self.inputCol, bits=self.bits, **how)
+
+    def approxSimilarityJoin(self, datasetA: DataFrame, datasetB: DataFrame, threshold: float) -> DataFrame:
+        """The pairs whose codes estimate a similarity of `threshold` or more: id_a, id_b, distance and
+        similarity. A table with itself gives each pair once, and no row with itself. The estimate of
+        a cosine c errs by at most some (1 - c²)^½ · 1.6 / √bits; `pairs` compares exactly.
+
+        >>> SimHashModel("embedding").approxSimilarityJoin(today, kept, 0.98).show()
+        """
+        if not 0 < threshold <= 1:
+            raise ValueError(f"threshold expected a similarity above 0 and at most 1, got {threshold}")
+        share = math.acos(threshold) / math.pi if self.measure == "cosine" else (1 - threshold) / 2
+        how: dict[str, Any] = {"max_distance": math.floor(share * self.bits + 1e-9), "bits": self.bits}
+        if self.measure == "cosine":
+            how["vector"] = self.inputCol
+        else:
+            how.update(text=self.inputCol, counting=None, **SETS)
+        other = None if datasetB is datasetA else datasetB
+        found = pairs(datasetA, other, id=self.id, **how)
+        part = F.col("distance") / self.bits
+        similarity = F.cos(part * math.pi) if self.measure == "cosine" else 1 - 2 * part
+        return found.withColumn("similarity", similarity)

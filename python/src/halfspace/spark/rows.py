@@ -52,6 +52,11 @@ def runs(batches: Batches, task: str) -> Iterator[tuple[int, Batches]]:
         yield number, (part for _, part in parts)
 
 
+def kind_of(frame: DataFrame, column: str = "id") -> str:
+    """The type of a column."""
+    return frame.schema[column].dataType.simpleString()
+
+
 def blobs(frame: DataFrame) -> list[bytes]:
     """The values of a column of bytes."""
     return [bytes(row[0]) for row in frame.collect()]
@@ -72,16 +77,23 @@ def is_classic(spark: Any) -> bool:
 def packed(batches: Batches) -> Batches:
     """The rows as few values of bytes."""
     for piece in pieces(batches, PACKED_ROWS):
-        yield pa.RecordBatch.from_arrays([as_value(pa.Table.from_batches(piece))], ["rows"])
+        yield one_row(rows=as_value(joined(piece)))
 
 
-def as_value(rows: pa.Table) -> pa.Array:
+def joined(batches: Iterable[pa.RecordBatch]) -> pa.RecordBatch:
+    """Some batches, at least one of them with rows, as one."""
+    return pa.Table.from_batches(batches).combine_chunks().to_batches()[0]
+
+
+def as_value(rows: pa.RecordBatch) -> pa.Buffer:
     """Some rows as one value of bytes, a Parquet file: ids that are integers take their differences."""
     sink = pa.BufferOutputStream()
-    differences = {"id": "DELTA_BINARY_PACKED"} if pa.types.is_integer(rows["id"].type) else None
+    whole = [one.name for one in rows.schema if one.name[:2] == "id" and pa.types.is_integer(one.type)]
     how: Any = {"use_dictionary": False, "write_statistics": False, "store_schema": False}
-    pq.write_table(rows, sink, compression="zstd", column_encoding=differences, **how)
-    return one_value(sink.getvalue())
+    if whole:
+        how["column_encoding"] = dict.fromkeys(whole, "DELTA_BINARY_PACKED")
+    pq.write_table(pa.Table.from_batches([rows]), sink, compression="zstd", **how)
+    return sink.getvalue()
 
 
 def rows_in(value: bytes) -> int:
@@ -132,6 +144,12 @@ def one_value(value: bytes | pa.Buffer) -> pa.Array:
     """An array of one value of bytes."""
     ends = pa.py_buffer(np.array([0, len(value)], np.int32))
     return pa.Array.from_buffers(pa.binary(), 1, [None, ends, pa.py_buffer(value)])
+
+
+def one_row(**values: bytes | pa.Buffer | None) -> pa.RecordBatch:
+    """A batch of one row of values of bytes."""
+    columns = [pa.nulls(1, pa.binary()) if one is None else one_value(one) for one in values.values()]
+    return pa.RecordBatch.from_arrays(columns, [*values])
 
 
 def matrix(column: pa.Array) -> np.ndarray:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import logging
+import zlib
 from collections.abc import Callable
 from typing import Any
 
 from pyspark import StorageLevel, __version__
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
 
 from .rows import is_classic
 
@@ -47,21 +47,25 @@ class Checkpoint:
         """Begins a call; its stages are those of an earlier one only if its options are."""
         self._call = json.dumps([verb, options], default=str, sort_keys=True)
 
-    def keep(self, frame: DataFrame, stage: str) -> DataFrame:
-        """The rows of a frame, computed once. Jobs are described by the stage."""
+    def keep(
+        self, frame: DataFrame, stage: str, read: Callable[[DataFrame], Any] = lambda kept: kept.count()
+    ) -> tuple[DataFrame, Any]:
+        """The rows of a frame, computed once, and what `read` has of them all: their number. Jobs are
+        described by the stage."""
         self._count += 1
         verb = json.loads(self._call)[0] if self._call else "halfspace"
         log.info("%s: %s", verb, stage)
         self._on_stage(verb, stage)
-        if not is_classic(self._spark):
-            return self._stored(frame, stage) if self._path else self._in_spark(frame)
-        context = self._spark.sparkContext
-        before = context.getLocalProperty("spark.job.description")
-        context.setJobDescription(f"halfspace {verb}: {stage}")
+        context = self._spark.sparkContext if is_classic(self._spark) else None
+        before = context.getLocalProperty("spark.job.description") if context else None
+        if context:
+            context.setJobDescription(f"halfspace {verb}: {stage}")
         try:
-            return self._stored(frame, stage) if self._path else self._in_spark(frame)
+            kept = self._stored(frame, stage) if self._path else self._in_spark(frame)
+            return kept, read(kept)
         finally:
-            context.setLocalProperty("spark.job.description", before)  # type: ignore[arg-type]
+            if context:
+                context.setLocalProperty("spark.job.description", before)  # type: ignore[arg-type]
 
     def free(self) -> None:
         """Deletes the stages: frames that read them can no longer be used."""
@@ -83,34 +87,27 @@ class Checkpoint:
             self.free()
 
     def _stored(self, frame: DataFrame, stage: str) -> DataFrame:
-        """The stage's table, written unless there is one with its mark, which is written last."""
-        table = f"{self._path}/{self._count:03}-{stage.replace(' ', '-')}"
-        what = json.dumps([self._call, stage, frame.schema.simpleString()])
-        found = self._mark(f"{table}.mark")
-        if found is not None and found != what:
-            raise ValueError(f"{table} is of another call, {found}: give another path, or delete it")
-        if found is None:
+        """The stage's table, written unless there is one with its mark, which is written last. Its name is
+        that of the call and of its options too."""
+        what = f"{self._call} {stage} {frame.schema.simpleString()}"
+        table = f"{self._path}/{self._count:03}-{stage.replace(' ', '-')}-{zlib.crc32(what.encode()):08x}"
+        try:
+            self._spark.read.parquet(f"{table}.mark")
+        except AnalysisException:  # there is none
             frame.write.mode("overwrite").parquet(table)
-            mark = self._spark.range(1).select(F.lit(what).alias("what")).coalesce(1)
-            mark.write.mode("overwrite").parquet(f"{table}.mark")
+            self._spark.range(1).coalesce(1).write.mode("overwrite").parquet(f"{table}.mark")
         return self._spark.read.schema(frame.schema).parquet(table)
 
-    def _mark(self, path: str) -> str | None:
-        try:
-            row = self._spark.read.parquet(path).first()
-        except AnalysisException:  # there is none
-            return None
-        return None if row is None else str(row["what"])
-
     def _in_spark(self, frame: DataFrame) -> DataFrame:
-        """In the checkpoint directory where Spark has one, else in executors, whose loss fails a job."""
+        """In the checkpoint directory where Spark has one, else in executors, whose loss fails a job: there
+        the first job that reads it computes it."""
         if is_classic(self._spark):
             is_safe = self._spark.sparkContext.getCheckpointDir() is not None
         else:
             is_safe = self._spark.conf.get("spark.checkpoint.dir", None) is not None
         # Spark 3.5 holds each once.
         twice: Any = {"storageLevel": StorageLevel.MEMORY_AND_DISK_2} if __version__ >= "4" else {}
-        kept = frame.checkpoint() if is_safe else frame.localCheckpoint(**twice)
+        kept = frame.checkpoint() if is_safe else frame.localCheckpoint(False, **twice)
         if is_classic(self._spark):
             plan: Any = kept
             self._kept.append(plan._jdf.queryExecution().logical().rdd())

@@ -19,11 +19,10 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 from pyspark import SparkFiles
 from pyspark.sql import SparkSession
 
-from .rows import Batches, blobs, is_classic
+from .rows import Batches, blobs, is_classic, one_row
 
 HADOOP = "spark.hadoop."
 #: A JVM that only moves bytes, where the address space may be limited, as for the worker's Python.
@@ -50,16 +49,12 @@ class Storage:
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_spark": None}
 
-    def in_task(self, work: Callable[[], Iterable[bytes]]) -> list[bytes]:
-        """What `work`, which reads or writes files, gives in a task."""
-        return self.in_tasks(1, lambda _: work())
-
     def in_tasks(self, tasks: int, work: Callable[[int], Iterable[bytes]]) -> list[bytes]:
-        """What `work` gives in tasks, by their numbers from 0 on."""
+        """What `work`, which reads or writes files, gives in tasks, by their numbers from 0 on."""
 
         def run(batches: Batches) -> Batches:
             for number in (number for batch in batches for number in batch.column("id").to_pylist()):
-                yield pa.RecordBatch.from_pydict({"value": pa.array(list(work(number)), pa.binary())})
+                yield from (one_row(value=value) for value in work(number))
 
         assert self._spark is not None
         return blobs(self._spark.range(0, tasks, 1, tasks).mapInArrow(run, "value binary"))
@@ -68,14 +63,8 @@ class Storage:
         """The names of the files; none where there is no folder."""
         if self.local is not None:
             return os.listdir(self.local) if os.path.isdir(self.local) else []
-        files, folder = self.files()
-        there = files.listStatus(folder) if files.exists(folder) else ()
-        return [one.getPath().getName() for one in there]
-
-    def read(self, name: str) -> bytes:
-        with tempfile.TemporaryDirectory() as folder:
-            self.bring([name], folder)
-            return Path(folder, name).read_bytes()
+        files, folder = self.at()
+        return [one.getPath().getName() for one in files.listStatus(folder)] if files.exists(folder) else []
 
     def bring(self, names: Iterable[str], folder: str) -> None:
         """Files in a folder of this machine: copies, or links to those of a local disk."""
@@ -83,18 +72,15 @@ class Storage:
             if self.local is not None:
                 os.symlink(f"{self.local}/{name}", f"{folder}/{name}")
             else:
-                files, root = self.files()
-                files.copyToLocalFile(False, self._path(root, name), self._path(folder, name), True)
+                files, path = self.at(name)
+                files.copyToLocalFile(False, path, _jvm().org.apache.hadoop.fs.Path(folder, name), True)
 
     def range(self, name: str, at: int, end: int) -> bytes:
-        """Bytes `at` to `end - 1` of a file."""
-        files, root = self.files()
-        stream = files.open(self._path(root, name))
-        try:
+        """Bytes `at` to `end - 1` of a file of Hadoop's."""
+        files, path = self.at(name)
+        with contextlib.closing(files.open(path)) as stream:
             stream.seek(at)
-            return bytes(_gateway().jvm.org.apache.commons.io.IOUtils.toByteArray(stream, end - at))
-        finally:
-            stream.close()
+            return bytes(_jvm().org.apache.commons.io.IOUtils.toByteArray(stream, end - at))
 
     def put(self, folder: str, *names: str) -> None:
         """Copies files of a folder of this machine."""
@@ -103,19 +89,10 @@ class Storage:
         for name in names:
             if self.local is not None:
                 shutil.copyfile(f"{folder}/{name}", f"{self.local}/{name}")
-            else:
-                self._send(f"{folder}/{name}", name)
-
-    def _send(self, path: str, name: str) -> None:
-        """Copies a file of this machine, by a stream: `copyFromLocalFile` needs more than some hosts know."""
-        files, root = self.files()
-        out = files.create(self._path(root, name), True)
-        stream = _gateway().jvm.java.io.FileInputStream(path)
-        try:
-            _gateway().jvm.org.apache.commons.io.IOUtils.copyLarge(stream, out)
-        finally:
-            stream.close()
-        out.close()  # what this complains of counts
+            else:  # by a stream: `copyFromLocalFile` needs more than some hosts know
+                files, path = self.at(name)
+                own, there = _jvm().java.io.FileInputStream(f"{folder}/{name}"), files.create(path, True)
+                _jvm().org.apache.hadoop.io.IOUtils.copyBytes(own, there, 1 << 16, True)
 
     def publish(self, name: str, data: bytes) -> None:
         """Writes a file, which is there whole or not at all."""
@@ -125,31 +102,27 @@ class Storage:
         if self.local is not None:
             os.replace(f"{self.local}/{name}.tmp", f"{self.local}/{name}")
             return
-        files, root = self.files()
-        if not files.rename(self._path(root, f"{name}.tmp"), self._path(root, name)):
+        files, path = self.at(f"{name}.tmp")
+        if not files.rename(path, self.at(name)[1]):
             raise FileExistsError(f"{self.path}/{name} was written meanwhile")
 
     def delete(self, name: str) -> None:
         if self.local is not None:
             os.remove(f"{self.local}/{name}")
         else:
-            files, root = self.files()
-            files.delete(self._path(root, name), False)
+            files, path = self.at(name)
+            files.delete(path, False)
 
-    def _path(self, folder: Any, name: str) -> Any:
-        return _gateway().jvm.org.apache.hadoop.fs.Path(folder, name)
-
-    def files(self) -> tuple[Any, Any]:
-        """Hadoop's file system, and its path of the folder, where it is not local."""
-        return _opened(self.path, self._settings)
+    def at(self, name: str = ".") -> tuple[Any, Any]:
+        """Hadoop's file system, where the folder is not local, and its path of a file there."""
+        files, folder = _opened(self.path, self._settings)
+        return files, _jvm().org.apache.hadoop.fs.Path(folder, name)
 
 
 @functools.lru_cache(8)
 def _opened(path: str, settings: str) -> tuple[Any, Any]:
-    jvm = _gateway().jvm
-    own = jvm.org.apache.hadoop.conf.Configuration()
-    own.addResource(jvm.java.io.ByteArrayInputStream(settings.encode()))
-    folder = jvm.org.apache.hadoop.fs.Path(path)
+    own, folder = _jvm().org.apache.hadoop.conf.Configuration(), _jvm().org.apache.hadoop.fs.Path(path)
+    own.addResource(_jvm().java.io.ByteArrayInputStream(settings.encode()))
     return folder.getFileSystem(own), folder
 
 
@@ -171,7 +144,7 @@ def _hadoop(spark: SparkSession, path: str) -> tuple[str, str]:
 
 
 @functools.cache
-def _gateway() -> Any:
+def _jvm() -> Any:
     """The JVM of this worker, which ends with it."""
     from py4j.java_gateway import JavaGateway
     from pyspark.find_spark_home import _find_spark_home
@@ -181,14 +154,8 @@ def _gateway() -> Any:
     # The jars of the job are in the folder of its files.
     places = [f"{home}/jars/*", f"{SparkFiles.getRootDirectory()}/*"]
     places += [os.environ.get(name, "") for name in ("HADOOP_CONF_DIR", "SPARK_DIST_CLASSPATH", "CLASSPATH")]
-    return JavaGateway.launch_gateway(
-        jarpath=str(jar),
-        classpath=":".join(filter(None, places)),
-        javaopts=JAVA_OPTIONS,
-        die_on_exit=True,
-        java_path=None,
-        enable_auth=True,
-    )
+    how = {"jarpath": str(jar), "classpath": ":".join(filter(None, places)), "javaopts": JAVA_OPTIONS}
+    return JavaGateway.launch_gateway(**how, die_on_exit=True, java_path=None, enable_auth=True).jvm
 
 
 @contextlib.contextmanager
@@ -205,7 +172,7 @@ def reading(
     # Each worker of Python imports this module, and few need a host: 40 ms.
     from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-    storage.files()  # the JVM is there before threads want it
+    storage.at()  # the JVM is there before threads want it
     secret = secrets.token_hex(16)
     kept = Path(SparkFiles.getRootDirectory(), "halfspace-ranges")
     kept.mkdir(exist_ok=True)
