@@ -16,6 +16,7 @@ import { MAX_ENTRY, MAX_WEIGHT, type WeightTables, weightedKernel } from '../ker
 import type { FilterMemory } from './filter';
 import type { Query } from './query';
 import {
+  type CodeRange,
   type MemoryPart,
   Ranges,
   type Searched,
@@ -377,24 +378,30 @@ class ByCode {
   }
 
   lookIn({ partitions }: Probes): void {
-    for (const part of this.#index.parts) this.#look(part.codes, part.codesIn(partitions));
+    for (const part of this.#index.parts) {
+      this.#look(part.codes, part.codesIn(partitions), (place) => part.rowAt(place));
+    }
   }
 
   lookAt(block: number): void {
     const { codes, first, end } = this.#index.blockAt(block);
-    this.#look(codes, [{ first, end }]);
+    this.#look(codes, [{ first, end }], (place) => codes.rows[place]);
   }
 
-  #look(codes: SearchedPart['codes'], ranges: readonly { first: number; end: number }[]): void {
+  #look(
+    codes: SearchedPart['codes'],
+    ranges: readonly CodeRange[],
+    rowAt: (place: number) => number,
+  ): void {
     const search = weightedKernel.search(codes, this.#weights, this.#wanted);
-    for (const { first, end } of ranges) {
-      if (first < end) search.range(first, end);
+    for (const { first, end, codesAt } of ranges) {
+      if (first < end) search.range(first, end, codesAt);
       this.#work.codesCompared += end - first;
     }
     const hits = search.hits();
     for (let i = 0; i < hits.count; i++) {
       if (hits.weights[i] > search.limit) continue;
-      this.#best.take(hits.weights[i], codes.rows[hits.codes[i]]);
+      this.#best.take(hits.weights[i], rowAt(hits.codes[i]));
       this.#held++;
     }
   }

@@ -6,7 +6,7 @@
 
 import { grown, type Range } from '../base/arrays';
 import type { RowCodes } from '../kernels/hits';
-import { type EntryList, RANGE } from '../kernels/residuals';
+import { type EntriesAt, type EntryList, RANGE } from '../kernels/residuals';
 import type { Query } from './query';
 import type { Probes, Space } from './space';
 
@@ -19,6 +19,12 @@ export type Want =
   /** The vectors, or the ids, of rows that the search has seen in this or another want. */
   | { readonly kind: 'vectors' | 'ids'; readonly rows: Uint32Array };
 
+/** Codes at the places `first` to `end - 1`. */
+export interface CodeRange extends Range {
+  /** The address that places count from, where it is not that of all codes. */
+  readonly codesAt?: number;
+}
+
 /** Rows whose codes lie in one memory: a segment, a tail, or a cache of stored ones. */
 export interface SearchedPart {
   /** Codes by place; `rows` names the row, or NO_ROW where it is null, removed or not there. */
@@ -28,7 +34,9 @@ export interface SearchedPart {
   /** Adds the entries of these partitions to the ranges of a call of the kernel. */
   addEntries(probes: Probes, to: Ranges): void;
   /** The places of the codes of these partitions. */
-  codesIn(partitions: Uint32Array): Range[];
+  codesIn(partitions: Uint32Array): CodeRange[];
+  /** The row at a place that a search found. */
+  rowAt(place: number): number;
   /** Writes the exact similarities of its rows among these to the same places of `out`. */
   similaritiesInto(rows: Uint32Array, query: Query, out: Float64Array): void;
 }
@@ -102,19 +110,30 @@ export class Ranges {
   }
 
   /**
-   * Entries `first` to `first + count - 1`, 2,048 times the product of query and centroid, the
-   * number that stands for the first, and where the search lies that looks at them.
+   * Entries `first` to `first + count - 1` of those at `where`, 2,048 times the product of query
+   * and centroid, the number that stands for the first, and where the search lies that looks at
+   * them.
    */
-  add(first: number, count: number, product: number, code = first, room = 0): void {
+  add(
+    where: EntriesAt,
+    first: number,
+    count: number,
+    product: number,
+    code = first,
+    room = 0,
+  ): void {
     if (this.#length === this.#numbers.length) {
       this.#numbers = grown(this.#numbers);
       this.#floats = new Float32Array(this.#numbers.buffer);
     }
-    this.#numbers[this.#length] = first;
-    this.#numbers[this.#length + 1] = code;
-    this.#numbers[this.#length + 2] = count;
-    this.#floats[this.#length + 3] = product;
-    this.#numbers[this.#length + 4] = room;
+    this.#numbers[this.#length] = where[0];
+    this.#numbers[this.#length + 1] = where[1];
+    this.#numbers[this.#length + 2] = where[2];
+    this.#numbers[this.#length + 3] = first;
+    this.#numbers[this.#length + 4] = code;
+    this.#numbers[this.#length + 5] = count;
+    this.#floats[this.#length + 6] = product;
+    this.#numbers[this.#length + 7] = room;
     this.#length += RANGE;
     this.entryCount += count;
   }

@@ -9,7 +9,15 @@ import { grown, type Range, runOf } from '../base/arrays';
 import type { LongWork } from '../base/long-work';
 import { NO_ROW, type RowCodes } from '../kernels/hits';
 import { ResidualMemory } from '../kernels/residual-memory';
-import { BLOCK_ROWS, copyResiduals, type EntryList, type Residuals } from '../kernels/residuals';
+import {
+  copyResiduals,
+  type EntriesAt,
+  type EntryList,
+  entriesAt,
+  type Residuals,
+  setScale,
+  wholeBlocks,
+} from '../kernels/residuals';
 import { runJob } from '../threads/parallel';
 import type { Query } from './query';
 import { Rows, rowsToPlace, similaritiesWith } from './rows';
@@ -65,6 +73,10 @@ export class Entries implements EntryList {
     return this.#rows.rowAt(this.positionOf(code));
   }
 
+  get where(): EntriesAt {
+    return entriesAt(this.memory, this.memory.bytes.byteOffset);
+  }
+
   get bytes(): number {
     return this.memory.byteLength + (this.positions?.byteLength ?? 0);
   }
@@ -81,7 +93,7 @@ export class Entries implements EntryList {
 
   /** An entry that searches skip from now on. */
   remove(entry: number): void {
-    this.memory.setScale(entry, 0);
+    setScale(this.memory, entry, 0);
   }
 }
 
@@ -89,7 +101,7 @@ export class Entries implements EntryList {
 export function firstEntries(counts: Uint32Array): Uint32Array {
   const starts = new Uint32Array(counts.length + 1);
   for (let p = 0; p < counts.length; p++) {
-    starts[p + 1] = starts[p] + BLOCK_ROWS * Math.ceil(counts[p] / BLOCK_ROWS);
+    starts[p + 1] = starts[p] + wholeBlocks(counts[p]);
   }
   return starts;
 }
@@ -122,6 +134,10 @@ export abstract class Placed implements MemoryPart {
 
   get codes(): RowCodes {
     return this.rows.codes;
+  }
+
+  rowAt(place: number): number {
+    return this.rows.codes.rows[place];
   }
 
   placeOf(row: number): number {
@@ -223,11 +239,13 @@ export class Segment extends Placed {
   }
 
   addEntries({ partitions, products, rooms }: Probes, to: Ranges): void {
-    const codes = this.entries?.positions ? this.#firsts : this.#starts;
+    if (this.entries === null) return;
+    const codes = this.entries.positions ? this.#firsts : this.#starts;
+    const where = this.entries.where;
     for (let i = 0; i < partitions.length; i++) {
       const p = partitions[i];
       if (this.#counts[p] === 0) continue;
-      to.add(this.#firsts[p], this.#counts[p], products[i], codes[p], rooms?.[i]);
+      to.add(where, this.#firsts[p], this.#counts[p], products[i], codes[p], rooms?.[i]);
     }
   }
 
@@ -348,13 +366,17 @@ export class Tail extends Placed {
   }
 
   addEntries({ partitions, products }: Probes, to: Ranges): void {
+    if (this.entries === null) return;
+    const where = this.entries.where;
     const productOf = new Map<number, number>();
     for (let i = 0; i < partitions.length; i++) productOf.set(partitions[i], products[i]);
     for (let position = 0; position < this.#assigned; position++) {
-      const product = productOf.get(this.#partitions[position]);
-      if (product !== undefined) to.add(this.entryOf(position, false), 1, product, position);
-      const second = this.#seconds === null ? undefined : productOf.get(this.#seconds[position]);
-      if (second !== undefined) to.add(this.entryOf(position, true), 1, second, position);
+      for (const isSecond of this.#seconds === null ? [false] : [false, true]) {
+        const p = isSecond ? this.secondOf(position) : this.#partitions[position];
+        const product = productOf.get(p);
+        if (product === undefined) continue;
+        to.add(where, this.entryOf(position, isSecond), 1, product, position);
+      }
     }
   }
 

@@ -7,7 +7,7 @@ import { NO_ROW, type RowCodes } from './hits';
 import { Arena, MAX_DATA_BYTES } from './memory';
 
 /** Kernels read (and do not use) up to 16 codes and 7 bytes behind the last. */
-const BEHIND_CODES = 16;
+export const CODES_BEHIND = 16;
 /** Codes that have memory at least. */
 const MIN_CODES = 64;
 
@@ -44,7 +44,7 @@ export class CodeMemory implements RowCodes {
     const wanted = Math.max(count, MIN_CODES, Math.ceil(this.#capacity * 1.5));
     const capacity = Math.min(wanted, this.#most);
     const rows = this.rows.slice();
-    const rowsAt = Math.ceil(((capacity + BEHIND_CODES) * this.bytesPerCode + 8) / 16) * 16;
+    const rowsAt = Math.ceil(((capacity + CODES_BEHIND) * this.bytesPerCode + 8) / 16) * 16;
     this.#arena.reserve(rowsAt + 4 * capacity);
     const { buffer, byteOffset } = this.#arena.bytes;
     this.codes = new Uint8Array(buffer, byteOffset, capacity * this.bytesPerCode);
@@ -58,5 +58,5 @@ export class CodeMemory implements RowCodes {
 
 /** The number of codes that fit in one memory with their rows. */
 export function mostCodes(bytesPerCode: number): number {
-  return Math.floor((MAX_DATA_BYTES - 32) / (bytesPerCode + 4)) - BEHIND_CODES;
+  return Math.floor((MAX_DATA_BYTES - 32) / (bytesPerCode + 4)) - CODES_BEHIND;
 }

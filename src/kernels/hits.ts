@@ -34,8 +34,11 @@ export interface HitSearch {
   readonly limit: number;
   /** The number of codes seen whose weight is within the limit. */
   readonly held: number;
-  /** Weighs codes `first` to `end - 1`. A search may take several ranges. */
-  range(first: number, end: number): void;
+  /**
+   * Weighs codes `first` to `end - 1`, code 0 at the address `codesAt` where it is not the first of
+   * all codes. A search may take several ranges.
+   */
+  range(first: number, end: number, codesAt?: number): void;
   /**
    * All codes seen within the limit, in no order, and perhaps some that were within an earlier one.
    * Valid until the next search begins in the same memory.
@@ -192,7 +195,7 @@ export class HitState {
    * A search over codes by a kernel: `look` weighs codes `first` to `end - 1` and returns the code
    * to continue with, which is `end`, or an earlier one when the space for hits is full.
    */
-  search(look: (first: number, end: number) => number): HitSearch {
+  search(look: (first: number, end: number, codesAt?: number) => number): HitSearch {
     const state = this;
     return {
       get limit() {
@@ -201,8 +204,11 @@ export class HitState {
       get held() {
         return state.held;
       },
-      range(first, end) {
-        for (let next = look(first, end); next < end; next = look(next, end)) state.drain();
+      range(first, end, codesAt) {
+        for (let next = look(first, end, codesAt); next < end; ) {
+          state.drain();
+          next = look(next, end, codesAt);
+        }
       },
       hits: () => state.drain(),
     };

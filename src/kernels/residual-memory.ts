@@ -7,39 +7,29 @@ import { Arena, FREE_START, MAX_DATA_BYTES, scratch } from './memory';
 import {
   BLOCK_ROWS,
   bytesOfRow,
-  COARSE_BYTES,
-  coarseAt,
-  coarseScale,
   coarseUnit,
-  copyResiduals,
-  type ResidualRows,
   type Residuals,
   residualByte,
   SCALE_BYTES,
-  scaleAt,
   secondHalfAt,
+  setScale,
   sidesAt,
+  wholeBlocks,
 } from './residuals';
 import { searchKernels } from './search-kernels';
 
 /** Space in which 16 x 16 bytes are turned. */
 const TURN_BYTES = 512;
-/** Where both halves of a block are, and bytes of a scale there. */
-const HALVES = [
-  [sidesAt, COARSE_BYTES],
-  [secondHalfAt, SCALE_BYTES],
-] as const;
 /** Rows that are laid out together, whole blocks: so few that caches hold them. */
 const ROWS_AT_ONCE = 256;
 
-export class ResidualMemory implements ResidualRows {
+export class ResidualMemory implements Residuals {
   readonly bytesPerRow: number;
   readonly #arena = new Arena(0, true);
   readonly #most: number;
   capacity = 0;
-  /** Both halves of all blocks, and the same bytes as floats; `reserve` replaces them. */
+  /** Both halves of all blocks; `reserve` replaces them. */
   bytes = new Uint8Array();
-  floats = new Float32Array();
 
   /** Never for more than `most` rows: by default all that fit. `bytesPerRow` must be even. */
   constructor(bytesPerRow: number, count = 0, most = mostRows(bytesPerRow)) {
@@ -52,7 +42,6 @@ export class ResidualMemory implements ResidualRows {
   static over({ bytes, bytesPerRow }: ResidualMemory['state']): ResidualMemory {
     const memory = new ResidualMemory(bytesPerRow);
     memory.bytes = bytes;
-    memory.floats = new Float32Array(bytes.buffer, bytes.byteOffset, bytes.length / SCALE_BYTES);
     memory.capacity = bytes.length / bytesOfRow(bytesPerRow);
     return memory;
   }
@@ -77,7 +66,7 @@ export class ResidualMemory implements ResidualRows {
       );
     }
     const wanted = this.capacity === 0 ? count : Math.max(count, 1.25 * this.capacity);
-    const capacity = Math.min(most, Math.ceil(wanted / BLOCK_ROWS) * BLOCK_ROWS);
+    const capacity = Math.min(most, wholeBlocks(wanted));
     const byteLength = capacity * bytesOfRow(this.bytesPerRow);
     const [from, end] = [secondHalfAt(this, 0), this.byteLength];
     this.#arena.reserve(byteLength);
@@ -87,7 +76,6 @@ export class ResidualMemory implements ResidualRows {
     // The second halves move behind the first ones of new rows.
     const to = secondHalfAt(this, 0);
     this.bytes.copyWithin(to, from, end).fill(0, from, Math.min(to, end));
-    this.floats = new Float32Array(buffer, byteOffset, byteLength / SCALE_BYTES);
   }
 
   /** Writes the residual code and the scale of a row. */
@@ -100,7 +88,7 @@ export class ResidualMemory implements ResidualRows {
       bytes[first + i * BLOCK_ROWS] = code[i];
       bytes[second + i * BLOCK_ROWS] = code[half + i];
     }
-    this.setScale(row, scale);
+    setScale(this, row, scale);
   }
 
   /** The same of rows that follow one another: their codes, one after another, and their scales. */
@@ -150,36 +138,6 @@ export class ResidualMemory implements ResidualRows {
     this.bytes.set(bytes.subarray(sidesFrom, secondHalvesFrom), sidesAt(this, row));
     this.bytes.set(bytes.subarray(secondHalvesFrom, codesAt), secondHalfAt(this, row));
   }
-
-  /** Copies all rows of `from` to blocks that have no others, from row `at` on. */
-  setAll(at: number, from: Residuals): void {
-    const { capacity, bytes: given } = from;
-    const rest = capacity % BLOCK_ROWS;
-    const whole = capacity - rest;
-    copyResiduals(from, 0, this, at, whole);
-    if (rest === 0) return;
-    const half = this.bytesPerRow / 2;
-    const to = FREE_START + BLOCK_ROWS * (half + SCALE_BYTES);
-    const memory = scratch(2 * (to - FREE_START));
-    const { spreadRows } = searchKernels(memory);
-    const { bytes } = memory;
-    for (const [halfAt, scaleBytes] of HALVES) {
-      const first = halfAt(from, whole);
-      bytes.set(given.subarray(first, first + rest * (half + scaleBytes)), FREE_START);
-      spreadRows(FREE_START, rest, half, scaleBytes, to);
-      const length = BLOCK_ROWS * (half + scaleBytes);
-      this.bytes.set(bytes.subarray(to, to + length), halfAt(this, at + whole));
-    }
-  }
-
-  setScale(row: number, scale: number): void {
-    const { bytes, bytesPerRow } = this;
-    this.floats[scaleAt(this, row) / SCALE_BYTES] = scale;
-    const coarse = coarseScale(bytesPerRow, scale);
-    const at = coarseAt(this, row);
-    bytes[at] = coarse & 255;
-    bytes[at + 1] = coarse >> 8;
-  }
 }
 
 export function mostRows(bytesPerRow: number): number {
@@ -193,8 +151,7 @@ export function mostRows(bytesPerRow: number): number {
 export function blocksOf(starts: Uint32Array): Uint32Array {
   const places = new Uint32Array(starts.length);
   for (let p = 1; p < starts.length; p++) {
-    const blocks = Math.ceil((starts[p] - starts[p - 1]) / BLOCK_ROWS);
-    places[p] = places[p - 1] + BLOCK_ROWS * blocks;
+    places[p] = places[p - 1] + wholeBlocks(starts[p] - starts[p - 1]);
   }
   return places;
 }

@@ -7,7 +7,7 @@
 // out; only of these blocks the second halves of codes are read, and only rows that a mask in
 // float32 leaves are weighed one by one, in the operations of the scalar kernel.
 //
-// Blocks are read whole: space for them must exist up to a multiple of 16 rows.
+// Registers are loaded whole, so up to 15 bytes behind the last row are read.
 
 import { END, HIT, NEXT, take } from './hits.assembly';
 import { highs, lows, nibbleMask } from './weighted.assembly';
@@ -47,20 +47,21 @@ function addOf(block: usize, low: v128, high: v128, mask: v128): v128 {
 }
 
 /**
- * Sums of the 16 rows of a block of `bytes` bytes as 16-bit integers, to `sums`. Entries are at
- * most 31, so four bytes add at most 248. The loop holds so little that no register is spilled.
+ * Sums of the rows of a block of `bytes` bytes, of which it has `lanes`, as 16-bit integers of 16
+ * rows, to `sums`. Entries are at most 31, so four bytes add at most 248. The loop holds so little
+ * that no register is spilled.
  */
-function sumBlock(block: usize, bytes: usize, tables: usize, sums: usize): void {
+function sumBlock(block: usize, lanes: usize, bytes: usize, tables: usize, sums: usize): void {
   const mask = nibbleMask(bytes);
   let first = i16x8.splat(0);
   let last = i16x8.splat(0);
-  const end = block + bytes * BLOCK;
+  const end = block + bytes * lanes;
   while (block < end) {
     let some = i8x16.splat(0);
-    const part = min(block + PART, end);
+    const part = min(block + 4 * lanes, end);
     do {
       some = i8x16.add(some, addOf(block, v128.load(tables), v128.load(tables, 16), mask));
-      block += 16;
+      block += lanes;
       tables += 32;
     } while (block < part);
     first = i16x8.add(first, i16x8.extend_low_i8x16_u(some));
@@ -70,9 +71,9 @@ function sumBlock(block: usize, bytes: usize, tables: usize, sums: usize): void 
   v128.store(sums, last, 16);
 }
 
-/** The same for two blocks `stride` bytes apart; the tables are loaded once for both. */
+/** The same for a whole block and another one; the tables are loaded once for both. */
 function sumTwoBlocks(
-  block: usize, stride: usize, bytes: usize, tables: usize, sums: usize,
+  block: usize, other: usize, lanes: usize, bytes: usize, tables: usize, sums: usize,
 ): void {
   const mask = nibbleMask(bytes);
   let first = i16x8.splat(0);
@@ -88,8 +89,9 @@ function sumTwoBlocks(
       const low = v128.load(tables);
       const high = v128.load(tables, 16);
       a = i8x16.add(a, addOf(block, low, high, mask));
-      b = i8x16.add(b, addOf(block + stride, low, high, mask));
+      b = i8x16.add(b, addOf(other, low, high, mask));
       block += 16;
+      other += lanes;
       tables += 32;
     } while (block < part);
     first = i16x8.add(first, i16x8.extend_low_i8x16_u(a));
@@ -204,16 +206,16 @@ function wholeWeightOf(
 /**
  * Appends the hits among the rows of a block that `mask` leaves. `second` is the address of the
  * second halves of their codes, `coarse` that of their coarse scales, `sums` that of the sums of
- * their sides, and `code` stands for the first of them.
+ * their sides, `lanes` is how many rows the block has, and `code` stands for the first of them.
  */
 function takeHits(
-  mask: u32, code: u32, second: usize, coarse: usize, sums: usize, bytes: usize, query: usize,
-  more: f32, work: usize,
+  mask: u32, code: u32, second: usize, coarse: usize, sums: usize, lanes: usize, bytes: usize,
+  query: usize, more: f32, work: usize,
 ): void {
   const state = <usize>load<u32>(query, STATE);
   const seconds = work + SECOND;
-  const scales = second + bytes * BLOCK;
-  sumBlock(second, bytes, query + TABLES, seconds);
+  const scales = second + bytes * lanes;
+  sumBlock(second, lanes, bytes, query + TABLES, seconds);
   mask &= wholeMask(sums, seconds, scales, query, more, load<i32>(state));
   let next = load<u32>(state, NEXT);
   for (; mask != 0; mask &= mask - 1) {
@@ -236,15 +238,16 @@ function takeHits(
  * Hits among the rows of one range. False if the space for hits is full: the range is then changed
  * to begin where to continue.
  */
-function takeRange(
-  ranges: usize, sides: usize, secondHalves: usize, bytes: usize, query: usize, work: usize,
-): bool {
+function takeRange(ranges: usize, bytes: usize, query: usize, work: usize): bool {
   const state = <usize>load<u32>(query, STATE);
   const full = load<u32>(state, END) - 2 * BLOCK * <u32>HIT;
-  const from = load<u32>(ranges);
-  const end = from + load<u32>(ranges, 8);
-  const codes = load<u32>(ranges, 4) - from;
-  const more = load<f32>(ranges, 12);
+  const sides = <usize>load<u32>(ranges);
+  const secondHalves = <usize>load<u32>(ranges, 4);
+  const capacity = load<u32>(ranges, 8);
+  const from = load<u32>(ranges, 12);
+  const codes = load<u32>(ranges, 16) - from;
+  const end = from + load<u32>(ranges, 20);
+  const more = load<f32>(ranges, 24);
   const shift = load<i32>(query, SHIFT);
   const base = v128.load16_splat(query, SIDE_BASE);
   let cut = i16x8.splat(<i16>cutOf(query, more, load<i32>(state)));
@@ -254,32 +257,36 @@ function takeRange(
   for (let row = from & ~15; row < end; row += 2 * BLOCK) {
     if (load<u32>(state, NEXT) > full) {
       const done = max(row, from) - from;
-      store<u32>(ranges, from + done);
-      store<u32>(ranges, load<u32>(ranges, 4) + done, 4);
-      store<u32>(ranges, load<u32>(ranges, 8) - done, 8);
+      store<u32>(ranges, from + done, 12);
+      store<u32>(ranges, load<u32>(ranges, 16) + done, 16);
+      store<u32>(ranges, load<u32>(ranges, 20) - done, 20);
       return false;
     }
     const block = sides + <usize>(row / BLOCK) * stride;
+    const other = block + stride;
+    const lanes = min<u32>(BLOCK, capacity - row);
+    const otherLanes = min<u32>(BLOCK, capacity - row - lanes);
+    const coarse = block + bytes * lanes;
+    const otherCoarse = other + bytes * otherLanes;
     let mask: u32;
     if (end - row <= BLOCK) {
-      sumBlock(block, bytes, query + TABLES, work);
-      mask = sidesMask(work, block + scalesAt, base, shift, cut);
+      sumBlock(block, lanes, bytes, query + TABLES, work);
+      mask = sidesMask(work, coarse, base, shift, cut);
     } else {
-      sumTwoBlocks(block, stride, bytes, query + TABLES, work);
-      mask = sidesMask(work, block + scalesAt, base, shift, cut)
-        | sidesMask(work + COARSE, block + stride + scalesAt, base, shift, cut) << BLOCK;
+      sumTwoBlocks(block, other, otherLanes, bytes, query + TABLES, work);
+      mask = sidesMask(work, coarse, base, shift, cut)
+        | sidesMask(work + COARSE, otherCoarse, base, shift, cut) << BLOCK;
     }
     if (row < from) mask &= -1 << (from & 15);
     if (end - row < 2 * BLOCK) mask &= (1 << (end - row)) - 1;
     if (mask == 0) continue;
     const second = secondHalves + <usize>(row / BLOCK) * secondStride;
     const few = mask & 0xffff;
-    const coarse = block + scalesAt;
-    if (few) takeHits(few, codes + row, second, coarse, work, bytes, query, more, work);
+    if (few) takeHits(few, codes + row, second, coarse, work, lanes, bytes, query, more, work);
     if (mask >> BLOCK) {
       takeHits(
-        mask >> BLOCK, codes + row + BLOCK, second + secondStride, coarse + stride, work + COARSE,
-        bytes, query, more, work,
+        mask >> BLOCK, codes + row + BLOCK, second + secondStride, otherCoarse, work + COARSE,
+        otherLanes, bytes, query, more, work,
       );
     }
     cut = i16x8.splat(<i16>cutOf(query, more, load<i32>(state)));
@@ -288,21 +295,19 @@ function takeRange(
 }
 
 /**
- * Hits among the rows of ranges (five 32-bit numbers each, see RANGE in residuals.ts), as pairs of
- * u32 (code, weight). `sides` and `secondHalves` are the addresses of the halves of the codes,
- * `bytes` the bytes of half a code, `query` the address of the formulas and the tables of the first
- * search, and `work` is space for 96 bytes.
+ * Hits among the rows of ranges (eight 32-bit numbers each, see RANGE in residuals.ts), as pairs of
+ * u32 (code, weight). `bytes` are the bytes of half a code, `query` is the address of the formulas
+ * and the tables of the first search, and `work` is space for 96 bytes.
  *
  * Returns how many ranges are done: all, unless the space for hits of a search is full. Then the
  * next range is changed to begin where to continue.
  */
 export function weighEntries(
-  sides: usize, secondHalves: usize, ranges: usize, rangeCount: u32, bytes: usize, query: usize,
-  work: usize,
+  ranges: usize, rangeCount: u32, bytes: usize, query: usize, work: usize,
 ): u32 {
-  for (let i: u32 = 0; i < rangeCount; i++, ranges += 20) {
-    const own = query + load<u32>(ranges, 16);
-    if (!takeRange(ranges, sides, secondHalves, bytes, own, work)) return i;
+  for (let i: u32 = 0; i < rangeCount; i++, ranges += 32) {
+    const own = query + load<u32>(ranges, 28);
+    if (!takeRange(ranges, bytes, own, work)) return i;
   }
   return rangeCount;
 }
@@ -376,18 +381,4 @@ export function layRows(
     codes += stride * BLOCK;
     scales += SCALES;
   }
-}
-
-/**
- * Lays out half a block that has `rows` rows, fewer than 16, of `bytes` bytes each and then their
- * scales of `scaleBytes`: with 16 rows, whose other scales are 0. Up to 15 bytes behind are read.
- */
-export function spreadRows(
-  from: usize, rows: usize, bytes: usize, scaleBytes: usize, to: usize,
-): void {
-  for (const end = to + bytes * BLOCK; to < end; to += BLOCK, from += rows) {
-    v128.store(to, v128.load(from));
-  }
-  memory.fill(to, 0, scaleBytes * BLOCK);
-  memory.copy(to, from, scaleBytes * rows);
 }

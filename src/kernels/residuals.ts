@@ -32,8 +32,8 @@ import { searchKernels } from './search-kernels';
  * Rows in blocks of 16, so that a register holds the same byte of all 16: of the first halves of
  * their codes byte 0 of each row, then byte 1, ..., then their 16 coarse scales as int16. Behind
  * those of all blocks lie the second halves in the same way, with their 16 scales as float32: most
- * are never read, so the first halves are what caches hold. A row of scale 0 is skipped. Only the
- * last block may have fewer rows, as in files.
+ * are never read, so the first halves are what caches hold. A row of scale 0 is skipped. The last
+ * block may have fewer rows, as in files, and then no space for others.
  */
 export interface Residuals {
   /** An even number. */
@@ -43,15 +43,13 @@ export interface Residuals {
   readonly bytes: Uint8Array;
 }
 
-/** Whole blocks, which the kernel reads. */
-export interface ResidualRows extends Residuals {
-  /** The same bytes as float32, to read scales. */
-  readonly floats: Float32Array;
-}
-
 export const BLOCK_ROWS = 16;
+
+/** The rows of so many whole blocks that `count` rows fit. */
+export const wholeBlocks = (count: number) => Math.ceil(count / BLOCK_ROWS) * BLOCK_ROWS;
+
 /** Bytes of a coarse scale, and of a scale. */
-export const COARSE_BYTES = 2;
+const COARSE_BYTES = 2;
 export const SCALE_BYTES = 4;
 
 /** Bytes that a row takes. */
@@ -78,18 +76,18 @@ export function residualByte(rows: Layout, row: number, i: number): number {
 }
 
 /** Index in `bytes` of the scale of a row, a float32. */
-export function scaleAt(rows: Layout, row: number): number {
+function scaleAt(rows: Layout, row: number): number {
   const half = (rows.bytesPerRow / 2) * lanesOf(rows, row);
   return secondHalfAt(rows, row) + half + SCALE_BYTES * (row & 15);
 }
 
 /** The same of its coarse scale, an int16. */
-export function coarseAt(rows: Layout, row: number): number {
+function coarseAt(rows: Layout, row: number): number {
   const half = (rows.bytesPerRow / 2) * lanesOf(rows, row);
   return sidesAt(rows, row) + half + COARSE_BYTES * (row & 15);
 }
 
-/** Room for so many rows. */
+/** Room for so many rows, all of scale 0. */
 export function newResiduals(bytesPerRow: number, capacity: number): Residuals {
   return { bytesPerRow, capacity, bytes: new Uint8Array(capacity * bytesOfRow(bytesPerRow)) };
 }
@@ -139,6 +137,14 @@ export function scalesOf(rows: Residuals, row: number): { scale: number; coarse:
     scale: view.getFloat32(scaleAt(rows, row), true),
     coarse: view.getInt16(coarseAt(rows, row), true),
   };
+}
+
+/** Sets both scales of a row. */
+export function setScale(rows: Residuals, row: number, scale: number): void {
+  const { buffer, byteOffset } = rows.bytes;
+  const view = new DataView(buffer, byteOffset);
+  view.setFloat32(scaleAt(rows, row), scale, true);
+  view.setInt16(coarseAt(rows, row), coarseScale(rows.bytesPerRow, scale), true);
 }
 
 /** What scales are multiplied by to be coarse. */
@@ -193,12 +199,19 @@ export function formulasOf({ tables, zero, factor }: ResidualTables) {
 }
 
 /**
- * 32-bit numbers of a range of rows, those of one centroid: its first row, the code that this row
- * stands for (the next row stands for the next code), how many rows, as the bits of a float32 2,048
- * times the product of query and centroid, and where the search lies behind the first of those that
- * are looked at together.
+ * 32-bit numbers of a range of rows, those of one centroid: where they are (`EntriesAt`), the first
+ * row of the range, the code that this row stands for (the next row stands for the next code), how
+ * many rows, as the bits of a float32 2,048 times the product of query and centroid, and where the
+ * search lies behind the first of those that are looked at together.
  */
-export const RANGE = 5;
+export const RANGE = 8;
+
+/** Where rows are: the addresses of both halves in their memory, and for how many is room. */
+export type EntriesAt = readonly [sides: number, secondHalves: number, capacity: number];
+
+export function entriesAt(layout: Layout, address: number): EntriesAt {
+  return [address, address + secondHalfAt(layout, 0), layout.capacity];
+}
 
 /** The weight of a right angle; a weight is 2,048 (1 - cosine). */
 export const ONE_WEIGHT = 2048;
@@ -208,7 +221,7 @@ export const MAX_RESIDUAL_BYTES = 1024;
 
 /** Entries in one memory. A search names them by the codes that its ranges give them. */
 export interface EntryList {
-  readonly memory: ResidualRows;
+  readonly memory: Pick<Residuals, 'bytes' | 'bytesPerRow'>;
   /** Where the row of an entry is, in memory whose rows have places. */
   positionOf?(code: number): number;
   rowOf(code: number): number;
@@ -376,8 +389,7 @@ export class EntryRooms {
   look(list: EntryList, ranges: Uint32Array, states: readonly (HitState | undefined)[]): void {
     const memory = homeOf(list.memory.bytes);
     const kernels = searchKernels(memory);
-    const { bytes: codes, bytesPerRow } = list.memory;
-    const secondHalvesFrom = codes.byteOffset + secondHalfAt(list.memory, 0);
+    const { bytesPerRow } = list.memory;
     const rangesAt = this.#at + WORK_BYTES;
     const numbers = new Uint32Array(memory.bytes.buffer, rangesAt, RANGE * MAX_RANGES);
     const queryAt = this.at(0).at + stateBytes(MAX_RESIDUAL_WEIGHT);
@@ -387,8 +399,6 @@ export class EntryRooms {
       numbers.set(some);
       for (let done = 0; ; ) {
         done += kernels.weighEntries(
-          codes.byteOffset,
-          secondHalvesFrom,
           rangesAt + 4 * RANGE * done,
           count - done,
           bytesPerRow / 2,
@@ -396,7 +406,7 @@ export class EntryRooms {
           this.#at,
         );
         if (done === count) break;
-        states[numbers[RANGE * done + 4] / this.roomBytes]?.drain();
+        states[numbers[RANGE * done + RANGE - 1] / this.roomBytes]?.drain();
       }
     }
   }

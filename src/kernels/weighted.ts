@@ -34,8 +34,8 @@ export const weightedKernel = {
     const { at, extraAt } = state;
     memory.bytes.set(tables, extraAt);
     const { weightedHits } = searchKernels(memory);
-    const [codesAt, rowsAt] = [codes.byteOffset, rows.byteOffset];
-    return state.search((first, end) =>
+    const rowsAt = rows.byteOffset;
+    return state.search((first, end, codesAt = codes.byteOffset) =>
       weightedHits(codesAt, first, end, bytesPerCode, extraAt, rowsAt, at),
     );
   },

@@ -5,7 +5,7 @@
  * package xxhash-wasm.
  */
 
-import { FREE_START, hasKernels, scratch } from './memory';
+import { FREE_START, hasKernels, homeOf, scratch } from './memory';
 import { textKernels } from './text-kernels';
 
 const PRIME_1 = [0x85ebca87, 0x9e3779b1] as const;
@@ -196,6 +196,12 @@ export function checksum(bytes: Uint8Array, seed = 0n): bigint {
   const memory = scratch(bytes.length);
   memory.bytes.set(bytes, FREE_START);
   return BigInt.asUintN(64, textKernels(memory).hashBytes(FREE_START, bytes.length, seed));
+}
+
+/** The same of `length` bytes from `at` on in the memory of an `Arena`, in place. */
+export function checksumIn(values: Uint8Array, at: number, length: number): bigint {
+  const { hashBytes } = textKernels(homeOf(values));
+  return BigInt.asUintN(64, hashBytes(values.byteOffset + at, length, 0n));
 }
 
 /** xxHash64 of bytes that come in parts. */

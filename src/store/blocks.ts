@@ -1,8 +1,9 @@
 /**
  * The files of a segment: rows in the order of their partitions, one record batch for each block;
- * the vectors in the same order; and a table of the places of blocks. Any Arrow reader opens them.
- * Here a block is read from the body of its batch alone (layout: docs/format.md), so that a search
- * reads one range of a file for a block of a partition.
+ * the vectors, and codes that searches of residual codes do not read, in the same order; and a
+ * table of the places of blocks. Any Arrow reader opens them. Here a block is read from the body of
+ * its batch alone (layout: docs/format.md), so that a search reads one range of a file for a
+ * partition of a segment, and the kernel scores the bytes as they were read.
  */
 
 import { ascending, padded } from '../base/arrays';
@@ -10,10 +11,11 @@ import { type Ids, wrongValue } from '../base/check';
 import { bytesPerCode, checkUnusedBits } from '../codes/codes';
 import type { Id } from '../index/ids';
 import type { VectorColumns } from '../index/vectors/row-vectors';
-import { BLOCK_ROWS, bytesOfRow, type Residuals } from '../kernels/residuals';
+import { bytesOfRow, type Residuals } from '../kernels/residuals';
 import { checksum } from '../kernels/xxhash';
 import { asArrow } from '../table/arrow/batches';
 import type { ByteRange } from '../table/arrow/messages';
+import type { NumberArray } from '../table/columns/types';
 import { SPARSE_COLUMNS, type SparseColumns, vectorsOfTable } from '../table/sealed/index-rows';
 import {
   type BlockIds,
@@ -68,7 +70,7 @@ export interface BlockRows {
   readonly rows: Uint32Array;
   /** Null where rows are the ids. */
   readonly ids: BlockIds | null;
-  /** Codes one after another; empty of rows without one, and where only the head was read. */
+  /** Codes one after another; empty of rows without one, and where they were not read. */
   readonly codes: Uint8Array;
   /** As the kernel reads them; null where there are none. */
   readonly residuals: Residuals | null;
@@ -104,10 +106,21 @@ export interface BlockLayout {
   readonly copies: boolean;
 }
 
+/** The files that may have a body for a block; those of buckets of hashes count as rows. */
+const BODY_KINDS = ['rows', 'vectors', 'codes'] as const;
+export type BodyKind = (typeof BODY_KINDS)[number];
+
+/** Where bodies are in their file, their bytes and checksums; all 0 where a block has none. */
+export interface Bodies {
+  readonly at: Float64Array;
+  readonly bytes: Uint32Array;
+  readonly checksums: BigUint64Array;
+}
+
 /** Where blocks are: element i of each array is of block i. */
 export interface BlockTable {
   readonly layout: BlockLayout;
-  /** The columns of the rows, those of codes last. */
+  /** The columns of the rows. */
   readonly columns: readonly ColumnSchema[];
   readonly count: number;
   /** What each block has. */
@@ -117,16 +130,7 @@ export interface BlockTable {
   readonly rows: Uint32Array;
   /** How many rows the segment has before each block, without copies. */
   readonly starts: Uint32Array;
-  /** Where the body is in its file, its bytes, and its checksum. */
-  readonly at: Float64Array;
-  readonly bytes: Uint32Array;
-  readonly checksums: BigUint64Array;
-  /** The same of the body in the file of vectors; 0 without vectors, and of copies. */
-  readonly vectorsAt: Float64Array;
-  readonly vectorsBytes: Uint32Array;
-  readonly vectorsChecksums: BigUint64Array;
-  /** Checksums of what lies before the codes of each block. */
-  readonly headChecksums: BigUint64Array;
+  readonly bodies: Readonly<Record<BodyKind, Bodies>>;
 }
 
 /** Most rows of a block. */
@@ -136,24 +140,30 @@ export function maxBlockRows(layout: BlockLayout, hasPartitions: boolean): numbe
   const byVectors = Math.floor(VECTOR_BYTES / vectorBytes);
   const width = bytesPerCode(layout.bits);
   const byCodes = hasPartitions ? MAX_BLOCK_ROWS : Math.ceil(BLOCK_BYTES / (width + 8));
-  const most = Math.min(MAX_BLOCK_ROWS, byVectors, byCodes);
-  // Whole blocks of residual codes but for the last, which are copied at once.
-  return Math.max(1, most < BLOCK_ROWS ? most : most - (most % BLOCK_ROWS));
+  return Math.max(1, Math.min(MAX_BLOCK_ROWS, byVectors, byCodes));
 }
 
-/** The columns of a file of rows. */
+/**
+ * The columns of a file of rows. Before the residual codes are numbers alone, and codes are last,
+ * so that it is known where a block has them.
+ */
 export function columnsOfRows(layout: BlockLayout): ColumnSchema[] {
-  const { bits, id, residualBytes, copies, vectors } = layout;
+  const { id, residualBytes, copies, vectors } = layout;
   const columns: ColumnSchema[] = [{ name: 'row', type: 'uint32' }];
-  if (id !== null) columns.push({ name: 'id', type: 'ids' });
   if (copies) columns.push({ name: 'link', type: 'uint32' });
   if (residualBytes > 0) {
     columns.push({ name: 'residual', type: { bytes: bytesOfRow(residualBytes) } });
   }
   if (vectors !== 'none') columns.push({ name: 'vector_check', type: 'uint32' });
   if (vectors === 'sparse') columns.push({ name: 'entries', type: 'uint32' });
-  columns.push({ name: 'code', type: { bytes: bytesPerCode(bits) }, isNullable: true });
+  if (id !== null) columns.push({ name: 'id', type: 'ids' });
+  if (residualBytes === 0) columns.push(...columnsOfCodes(layout));
   return columns;
+}
+
+/** The columns of a file of codes, which indexes with residual codes have. */
+export function columnsOfCodes({ bits }: BlockLayout): readonly ColumnSchema[] {
+  return [{ name: 'code', type: { bytes: bytesPerCode(bits) }, isNullable: true }];
 }
 
 /** The columns of a file of vectors. */
@@ -169,70 +179,61 @@ const BLOCKS: readonly ColumnSchema[] = [
   { name: 'of', type: 'uint8' },
   { name: 'partition', type: 'uint32' },
   { name: 'rows', type: 'uint32' },
-  { name: 'at', type: 'uint64' },
-  { name: 'bytes', type: 'uint32' },
-  { name: 'checksum', type: 'uint64' },
-  { name: 'vectors_at', type: 'uint64' },
-  { name: 'vectors_bytes', type: 'uint32' },
-  { name: 'vectors_checksum', type: 'uint64' },
-  { name: 'head_checksum', type: 'uint64' },
+  ...BODY_KINDS.flatMap((kind): ColumnSchema[] => [
+    { name: `${kind}_at`, type: 'uint64' },
+    { name: `${kind}_bytes`, type: 'uint32' },
+    { name: `${kind}_checksum`, type: 'uint64' },
+  ]),
 ];
 
-/** A block that was written, with its body in its file, and that in the file of vectors. */
+/** A block that was written, with its bodies in its files. */
 export interface WrittenBlock {
   readonly of: number;
   readonly partition: number;
   readonly rows: number;
-  readonly body: Body;
-  readonly vectors?: Body | undefined;
+  readonly bodies: Partial<Record<BodyKind, Body | undefined>>;
 }
 
 /** The bytes of a table of blocks: those of rows and copies as in their file, then hashes. */
 export function blocksToArrow(layout: BlockLayout, blocks: readonly WrittenBlock[]): Uint8Array {
-  const numbers = (of: (block: WrittenBlock) => number) => Uint32Array.from(blocks, of);
-  const big = (of: (block: WrittenBlock) => number | bigint) =>
-    BigUint64Array.from(blocks, (block) => BigInt(of(block)));
-  const table: TableBatch = {
-    count: blocks.length,
-    rows: {
-      of: Uint8Array.from(blocks, ({ of }) => of),
-      partition: numbers(({ partition }) => partition),
-      rows: numbers(({ rows }) => rows),
-      at: big(({ body }) => body.at),
-      bytes: numbers(({ body }) => body.length),
-      checksum: big(({ body }) => body.checksum),
-      vectors_at: big(({ vectors }) => vectors?.at ?? 0),
-      vectors_bytes: numbers(({ vectors }) => vectors?.length ?? 0),
-      vectors_checksum: big(({ vectors }) => vectors?.checksum ?? 0),
-      head_checksum: big(({ body }) => body.headChecksum),
-    },
+  const rows: Record<string, NumberArray> = {
+    of: Uint8Array.from(blocks, ({ of }) => of),
+    partition: Uint32Array.from(blocks, ({ partition }) => partition),
+    rows: Uint32Array.from(blocks, ({ rows }) => rows),
   };
-  return writeTable(BLOCKS, { kind: 'blocks', ...layout }, [table]);
+  for (const kind of BODY_KINDS) {
+    const bodies = blocks.map((block) => block.bodies[kind]);
+    rows[`${kind}_at`] = BigUint64Array.from(bodies, (body) => BigInt(body?.at ?? 0));
+    rows[`${kind}_bytes`] = Uint32Array.from(bodies, (body) => body?.length ?? 0);
+    rows[`${kind}_checksum`] = BigUint64Array.from(bodies, (body) => body?.checksum ?? 0n);
+  }
+  return writeTable(BLOCKS, { kind: 'blocks', ...layout }, [{ count: blocks.length, rows }]);
 }
 
 /** A block as a batch of a file of rows. */
-export function rowsBatch(block: NewBlock, { bits }: BlockLayout): TableBatch {
-  const { count, partition, rows, ids, codes, residuals, links, vectors, checks } = block;
-  const isNull = partition === NO_PARTITION;
+export function rowsBatch(block: NewBlock, layout: BlockLayout): TableBatch {
+  const { count, rows, ids, residuals, links, vectors, checks } = block;
   const offsets = vectors.sparse?.offsets;
-  const code = isNull
-    ? {
-        bytes: new Uint8Array(count * bytesPerCode(bits)),
-        validity: new Uint8Array((count + 7) >> 3),
-      }
-    : { bytes: codes, validity: null };
   return {
     count,
     rows: {
       row: rows,
-      id: ids,
       link: links,
       residual: residuals && { bytes: residuals.bytes, validity: null },
       vector_check: checks,
       entries: offsets && Uint32Array.from(rows, (_, i) => offsets[i + 1] - offsets[i]),
-      code,
+      id: ids,
+      ...(residuals === null && codesBatch(block, layout).rows),
     },
   };
+}
+
+/** A block as a batch of a file of codes. */
+export function codesBatch({ count, partition, codes }: NewBlock, { bits }: BlockLayout) {
+  const isNull = partition === NO_PARTITION;
+  const bytes = isNull ? new Uint8Array(count * bytesPerCode(bits)) : codes;
+  const validity = isNull ? new Uint8Array((count + 7) >> 3) : null;
+  return { count, rows: { code: { bytes, validity } } };
 }
 
 /** The low 32 bits of the checksum of each of `count` vectors; null where there are none. */
@@ -263,26 +264,28 @@ export function vectorCheck(parts: readonly ArrayBufferView[]): number {
 export function blocksFromArrow(bytes: Uint8Array, file: string) {
   const table = openTable(bytes, file, { kind: 'blocks' });
   return asArrow(file, () => {
-    const read = BLOCKS.map((column) => readNumbers(table, column));
-    const [of, partitions, rows, at, sizes, checksums, vectorsAt, vectorsBytes, ...sums] = read;
+    const values = BLOCKS.map((column) => [column.name, readNumbers(table, column)]);
+    const { of, partition, rows, ...numbers } = Object.fromEntries(values);
     const { bits, dimensions, vectors, id, residualBytes, copies } = table.header;
-    const positions = (values: unknown) => Float64Array.from(values as BigUint64Array, Number);
     const layout = { bits, dimensions, vectors, id, residualBytes, copies } as BlockLayout;
-    const all = {
+    const bodiesOf = (kind: BodyKind): Bodies => ({
+      at: Float64Array.from(numbers[`${kind}_at`], Number),
+      bytes: numbers[`${kind}_bytes`],
+      checksums: numbers[`${kind}_checksum`],
+    });
+    const all: BlockTable = {
       layout,
       columns: columnsOfRows(layout),
       count: table.count,
-      of: of as Uint8Array,
-      partitions: partitions as Uint32Array,
-      rows: rows as Uint32Array,
+      of,
+      partitions: partition,
+      rows,
       starts: new Uint32Array(table.count),
-      at: positions(at),
-      bytes: sizes as Uint32Array,
-      checksums: checksums as BigUint64Array,
-      vectorsAt: positions(vectorsAt),
-      vectorsBytes: vectorsBytes as Uint32Array,
-      vectorsChecksums: sums[0] as BigUint64Array,
-      headChecksums: sums[1] as BigUint64Array,
+      bodies: {
+        rows: bodiesOf('rows'),
+        vectors: bodiesOf('vectors'),
+        codes: bodiesOf('codes'),
+      },
     };
     const isHash = (i: number) => all.of[i] === HASHES;
     return { blocks: someOf(all, (i) => !isHash(i)), buckets: someOf(all, isHash) };
@@ -292,53 +295,76 @@ export function blocksFromArrow(bytes: Uint8Array, file: string) {
 /** Some blocks of a table, as if there were no others. */
 export function someOf(table: BlockTable, isWanted: (block: number) => boolean): BlockTable {
   const own = ascending(table.count).filter(isWanted);
-  const picked = Object.entries(table).map(([name, values]) => {
-    if (!ArrayBuffer.isView(values)) return [name, values];
-    const all = values as Uint32Array;
-    const { length } = own;
-    const some = new (all.constructor as Uint32ArrayConstructor)(length);
-    for (let i = 0; i < length; i++) some[i] = all[own[i]];
-    return [name, some];
-  });
-  const part: BlockTable = Object.fromEntries(picked);
+  /** The same object with these elements of its arrays. */
+  const picked = <T extends object>(values: T): T => {
+    const entries = Object.entries(values).map(([name, all]) => {
+      if (!ArrayBuffer.isView(all)) return [name, all];
+      const numbers = all as Uint32Array;
+      const some = new (numbers.constructor as Uint32ArrayConstructor)(own.length);
+      for (let i = 0; i < own.length; i++) some[i] = numbers[own[i]];
+      return [name, some];
+    });
+    return Object.fromEntries(entries);
+  };
+  const { rows, vectors, codes } = table.bodies;
+  const bodies = { rows: picked(rows), vectors: picked(vectors), codes: picked(codes) };
+  const part = { ...picked(table), count: own.length, bodies };
   let before = 0;
   for (let i = 0; i < own.length; i++) {
     part.starts[i] = before;
     if (part.of[i] === ROWS) before += part.rows[i];
   }
-  return { ...part, count: own.length };
-}
-
-/** Bytes of block `i` before its codes, which are the last column. */
-export function headBytes({ layout, rows, bytes }: BlockTable, i: number): number {
-  return Math.max(0, bytes[i] - padded(rows[i] * bytesPerCode(layout.bits)));
+  return part;
 }
 
 /**
- * The rows of block `i` from its body, or with `isHead` from the bytes before its codes: views of
- * `body`, which must begin on 8 bytes. Throws where it is too short, rows do not ascend within the
- * limits, or unused bits of codes are not 0.
+ * Where the body of block `i` of rows has what searches read besides the rows, which come first:
+ * links, residual codes (else codes), and checksums of vectors.
+ */
+export function numbersAt({ layout, rows, bodies }: BlockTable, i: number) {
+  const { bits, residualBytes, copies } = layout;
+  const count = rows[i];
+  const link = padded(4 * count);
+  const before = copies ? 2 * link : link;
+  const residuals = residualBytes > 0 ? count * bytesOfRow(residualBytes) : 0;
+  const codes = residuals > 0 ? before : bodies.rows.bytes[i] - padded(count * bytesPerCode(bits));
+  return { link, codes, check: before + padded(residuals) };
+}
+
+/** The columns of block `i` of rows, which are not null, as views of its body. */
+export function columnsIn({ layout, columns, rows }: BlockTable, i: number, body: Uint8Array) {
+  const { id, entries } = readBody(columns, body, rows[i], layout.id);
+  return { ids: (id ?? null) as BlockIds | null, entries: (entries ?? null) as Uint32Array | null };
+}
+
+/**
+ * The rows of block `i` from its body, views of it, which must begin on 8 bytes; the codes are in
+ * `codesBody` where they lie apart, null where they are not read. Throws where a body is too short,
+ * rows do not ascend within the limits, or unused bits of codes are not 0.
  */
 export function readBlock(
   { layout, columns, rows: counts, partitions, of }: BlockTable,
   i: number,
   body: Uint8Array,
+  codesBody: Uint8Array | null,
   { firstRow, endRow }: Pick<SegmentFiles, 'firstRow' | 'endRow'>,
-  isHead = false,
 ): BlockRows {
   const count = counts[i];
   const partition = partitions[i];
-  const { bits } = layout;
-  const hasCodes = partition !== NO_PARTITION && !isHead;
-  const table = readBody(hasCodes ? columns : columns.slice(0, -1), body, count, layout.id);
+  const { bits, residualBytes } = layout;
+  const isNull = partition === NO_PARTITION;
+  // The codes of rows without one are not read.
+  const some = isNull ? columns.filter(({ isNullable }) => !isNullable) : columns;
+  const table = readBody(some, body, count, layout.id);
   const column = <T>(name: string) => (table[name] ?? null) as T | null;
   const rows = table.row as Uint32Array;
   for (let at = 0; at < count; at++) {
     if (rows[at] >= (at === 0 ? firstRow : rows[at - 1] + 1) && rows[at] < endRow) continue;
     throw new Error(`damaged: row ${rows[at]} is not where it can be`);
   }
-  const codes = column<Uint8Array>('code') ?? new Uint8Array();
-  if (hasCodes) checkUnusedBits(codes, bits, rows[0] ?? 0);
+  const apart = codesBody !== null && !isNull && readBody(columnsOfCodes(layout), codesBody, count);
+  const codes = ((apart || table).code ?? new Uint8Array()) as Uint8Array;
+  checkUnusedBits(codes, bits, rows[0] ?? 0);
   const residuals = column<Uint8Array>('residual');
   return {
     count,
@@ -348,11 +374,7 @@ export function readBlock(
     codes,
     ids: column<BlockIds>('id'),
     links: column<Uint32Array>('link'),
-    residuals: residuals && {
-      bytesPerRow: layout.residualBytes,
-      capacity: count,
-      bytes: residuals,
-    },
+    residuals: residuals && { bytesPerRow: residualBytes, capacity: count, bytes: residuals },
     checks: column<Uint32Array>('vector_check'),
     entries: column<Uint32Array>('entries'),
   };
@@ -380,7 +402,7 @@ export function readVectors(table: BlockTable, i: number, body: Uint8Array): Vec
 
 /** Where in a body of sparse vectors are the parts of one: its dimensions, and its weights. */
 export function sparsePlaces(
-  { rows, vectorsAt }: BlockTable,
+  { rows, bodies }: BlockTable,
   i: number,
   entries: Uint32Array,
   place: number,
@@ -392,7 +414,7 @@ export function sparsePlaces(
     all += entries[at];
   }
   const offsets = padded(4 * (rows[i] + 1));
-  const indices = vectorsAt[i] + offsets;
+  const indices = bodies.vectors.at[i] + offsets;
   const weights = indices + 8 * all + offsets;
   return [
     { at: indices + 8 * before, length: 8 * entries[place] },

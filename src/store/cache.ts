@@ -4,114 +4,156 @@
  * decided by `Cells`.
  */
 
-import type { Range } from '../base/arrays';
 import { FormatError } from '../base/check';
 import { bytesPerCode } from '../codes/codes';
 import type { Query } from '../index/query';
 import { similaritiesWith } from '../index/rows';
-import type { Ranges } from '../index/searched';
+import type { CodeRange, Ranges } from '../index/searched';
 import type { Probes } from '../index/space';
 import type { RowVectors, VectorColumns } from '../index/vectors/row-vectors';
-import { CodeMemory, mostCodes } from '../kernels/code-memory';
-import { NO_ROW } from '../kernels/hits';
-import { ResidualMemory } from '../kernels/residual-memory';
-import { bytesOfRow } from '../kernels/residuals';
-import { type BlockRows, NO_VECTORS, sparsePlaces, vectorCheck } from './blocks';
-import { type Content, noVectorsOf } from './content';
-import type { FolderFile } from './manifest';
+import { CODES_BEHIND } from '../kernels/code-memory';
+import { NO_ROW, type RowCodes } from '../kernels/hits';
+import { Arena, MAX_DATA_BYTES } from '../kernels/memory';
 import {
-  type BlockName,
-  bytesOfBlock,
-  inGroups,
-  type LoadedBlock,
-  positionsIn,
-  type Reader,
-} from './reader';
+  bytesOfRow,
+  type EntriesAt,
+  type EntryList,
+  entriesAt,
+  setScale,
+} from '../kernels/residuals';
+import { checksumIn } from '../kernels/xxhash';
+import {
+  type BlockTable,
+  COPIES,
+  columnsIn,
+  NO_VECTORS,
+  numbersAt,
+  sparsePlaces,
+  vectorCheck,
+} from './blocks';
+import { type Content, noVectorsOf, type StoredSegment } from './content';
+import type { FolderFile } from './manifest';
+import type { TargetRange } from './place';
+import type { BlockName, Reader } from './reader';
 
-/** Rows of a cell: those that the kernel of residual codes reads together. */
-const CELL_ROWS = 16;
-/** Bytes of a row in memory besides its code: where it is, and its share of ids. */
-const ROW_BYTES = 32;
+/** Partitions lie in memory from a multiple of so many bytes on. */
+const CELL_BYTES = 256;
+/** What a cell takes besides: its partition, and whether that was used. */
+const CELL_TABLE_BYTES = 5;
 
-/** Places of the rows of a block, their ids, and whether they are copies. */
-interface HeldBlock extends Range, Pick<BlockRows, 'ids' | 'isCopy'> {}
+/** The blocks of a partition that one segment has: they lie in its file one after another. */
+interface Run extends TargetRange {
+  readonly segment: StoredSegment;
+  readonly file: FolderFile;
+  /** Numbers of the blocks: `first` to `end - 1`. */
+  readonly first: number;
+  readonly end: number;
+}
 
-const cellsFor = (rows: number) => Math.ceil(rows / CELL_ROWS);
+/** A block in memory. */
+interface HeldBlock extends BlockName {
+  /** Where its bytes are. */
+  readonly at: number;
+  /** The places of its first row, of the first link, and of the first checksum of a vector. */
+  readonly first: number;
+  readonly links: number;
+  readonly checks: number;
+  readonly rows: number;
+  readonly isCopy: boolean;
+  /** Where the kernel finds its residual codes, or its codes. */
+  readonly where: EntriesAt;
+}
 
 /**
- * Partitions in memory: residual codes, or codes where there are none. A partition has the rows of
- * all segments, one after another.
+ * Partitions in memory: the bytes of their blocks as the files have them, which kernels read in
+ * place. A partition has the blocks of all segments. The place of a row is that of its number among
+ * the 32-bit words of the memory.
  */
 export class PartitionCache {
   /** Bytes of memory that it takes when full. */
   readonly bytes: number;
   readonly #content: Content;
   readonly #reader: Reader;
-  readonly #noteRows: (block: LoadedBlock) => void;
-  /** Residual codes in a dense space, else codes; the other one has no rows. */
-  readonly residuals: ResidualMemory | null;
-  readonly codes: CodeMemory | null;
+  /** Residual codes in a dense space, else codes and rows; the other one is null. */
+  readonly residuals: EntryList['memory'] | null;
+  readonly codes: RowCodes | null;
   /** Whether searches see the copies of rows alone, or all but these; null where they see both. */
   copies: boolean | null = null;
-  /** By place in `residuals` or `codes` the row; NO_ROW where none is, or it was removed. */
-  readonly #rowOf: Uint32Array;
-  /** The same of its position in the segment, and the checksum of its vector; of entries only. */
-  readonly #positions: Uint32Array;
-  readonly #checks: Uint32Array;
-  /** Of each partition its blocks, each of which begins with a cell, and how many cells it has. */
-  readonly #blocks: BlockName[][];
+  readonly #memory: Uint8Array;
+  readonly #words: Uint32Array;
+  /** By segment the first block of each partition; last the end. */
+  readonly #firsts: readonly Uint32Array[];
   readonly #cellCounts: Uint32Array;
   readonly #cells: Cells;
-  /** By number the partitions in memory: of each block where its rows are, and their ids. */
+  /** By number the partitions in memory. */
   readonly #held = new Map<number, readonly HeldBlock[]>();
-  readonly #cellBytes: number;
 
-  /** `noteRows` is called with each block of codes that is read. */
-  constructor(reader: Reader, limit: number, noteRows: (block: LoadedBlock) => void) {
+  constructor(reader: Reader, limit: number) {
     this.#content = reader.content;
     this.#reader = reader;
-    this.#noteRows = noteRows;
     const { space, parts, segments } = reader.content;
     const count = space?.count ?? 0;
-    this.#blocks = Array.from({ length: count }, () => []);
-    const cellCounts = new Uint32Array(count);
-    for (const segment of segments) {
-      segment.blocks.partitions.forEach((p, block) => {
-        if (p >= count) return;
-        this.#blocks[p].push({ segment, block });
-        cellCounts[p] += cellsFor(segment.blocks.rows[block]);
-      });
-    }
-    this.#cellCounts = cellCounts.map((cells) => Math.max(1, cells));
-    const all = this.#cellCounts.reduce((sum, cells) => sum + cells, 0);
-    const residualBytes = space?.bytesPerEntry ?? 0;
-    const width = residualBytes > 0 ? bytesOfRow(residualBytes) : bytesPerCode(parts.bits);
-    this.#cellBytes = CELL_ROWS * (width + ROW_BYTES);
-    const most = Math.min(limit / this.#cellBytes, mostCodes(width) / CELL_ROWS);
-    this.#cells = new Cells(
-      Math.min(all, Math.floor(most)),
-      (p) => this.#cellCounts[p],
-      (p, first) => {
-        this.#held.delete(p);
-        this.#rowOf.fill(NO_ROW, CELL_ROWS * first, CELL_ROWS * (first + this.#cellCounts[p]));
-      },
+    this.#firsts = segments.map(({ blocks }) => firstBlocks(blocks, count));
+    this.#cellCounts = Uint32Array.from({ length: count }, (_, p) =>
+      Math.max(
+        1,
+        this.#runsOf(p, 0).reduce((sum, { length }) => sum + cellsFor(length), 0),
+      ),
     );
-    const places = CELL_ROWS * this.#cells.count;
-    this.bytes = this.#cells.count * this.#cellBytes;
-    this.residuals = residualBytes > 0 ? new ResidualMemory(residualBytes, places) : null;
-    this.codes = residualBytes > 0 || count === 0 ? null : new CodeMemory(width, places);
-    this.#rowOf = this.codes?.rows ?? new Uint32Array(places).fill(NO_ROW);
-    this.#positions = new Uint32Array(this.residuals === null ? 0 : places);
-    this.#checks = new Uint32Array(this.#positions.length);
+    const all = this.#cellCounts.reduce((sum, cells) => sum + cells, 0);
+    const width = bytesPerCode(parts.bits);
+    const behind = CODES_BEHIND * width + CELL_BYTES;
+    const room = Math.min(limit, MAX_DATA_BYTES - behind);
+    const most = Math.floor(room / (CELL_BYTES + CELL_TABLE_BYTES));
+    this.#cells = new Cells(
+      Math.min(all, most),
+      (p) => this.#cellCounts[p],
+      (p) => this.#held.delete(p),
+    );
+    this.bytes = this.#cells.count * (CELL_BYTES + CELL_TABLE_BYTES);
+    const byteLength = count === 0 ? 0 : CELL_BYTES * this.#cells.count + behind;
+    this.#memory = new Arena(byteLength).bytes;
+    const { buffer, byteOffset } = this.#memory;
+    this.#words = new Uint32Array(buffer, byteOffset, byteLength / 4);
+    const bytesPerRow = space?.bytesPerEntry ?? 0;
+    const isOfCodes = count > 0 && bytesPerRow === 0;
+    this.residuals = bytesPerRow > 0 ? { bytes: this.#memory, bytesPerRow } : null;
+    this.codes = isOfCodes ? { bytesPerCode: width, codes: this.#memory, rows: this.#words } : null;
   }
 
-  /** The row of an entry, its position, and the checksum of its vector. */
-  at(place: number): { row: number; position: number; check: number } {
-    return {
-      row: this.#rowOf[place],
-      position: this.#positions[place],
-      check: this.#checks[place],
-    };
+  /** The blocks of a partition, of all segments, whose bytes go to cells from `to` on. */
+  #runsOf(p: number, to: number): Run[] {
+    const { segments } = this.#content;
+    const runs: Run[] = [];
+    for (let i = 0; i < segments.length; i++) {
+      const [first, end] = [this.#firsts[i][p], this.#firsts[i][p + 1]];
+      if (first === end) continue;
+      const { blocks, files } = segments[i];
+      const { at: starts, bytes } = blocks.bodies.rows;
+      const at = starts[first];
+      const length = starts[end - 1] + bytes[end - 1] - at;
+      const file = files.rows as FolderFile;
+      runs.push({ segment: segments[i], file, first, end, at, length, to });
+      to += CELL_BYTES * cellsFor(length);
+    }
+    return runs;
+  }
+
+  /** What is known of the row at a place. */
+  at(place: number): Located {
+    const cell = Math.floor((4 * place) / CELL_BYTES);
+    const held = this.#held.get(this.#cells.keyAt(cell)) as readonly HeldBlock[];
+    let last = held.length - 1;
+    while (held[last].first > place) last--;
+    const { segment, block, at, first, links, checks, isCopy } = held[last];
+    const i = place - first;
+    const row = this.#words[place];
+    const position = isCopy ? this.#words[links + i] : segment.blocks.starts[block] + i;
+    if (row < segment.firstRow || row >= segment.endRow || position >= segment.count) {
+      const what = `damaged: row ${row} of block ${block} is not where it can be`;
+      throw new FormatError(what, this.#reader.pathOf(segment.files.rows as FolderFile));
+    }
+    return { segment, block, at, row, position, check: this.#words[checks + i] };
   }
 
   /** Partitions in groups that fit into memory one at a time; those in memory come first. */
@@ -152,10 +194,11 @@ export class PartitionCache {
 
   /** Reads partitions that are not in memory. All stay there until the next call. */
   async load(partitions: ReadonlySet<number>, signal: AbortSignal | undefined): Promise<void> {
-    const largest = Math.max(0, ...Array.from(partitions, (p) => this.#cellCounts[p]));
+    let largest = 0;
+    for (const p of partitions) largest = Math.max(largest, this.#cellCounts[p]);
     if (largest > this.#cells.count) {
       throw new RangeError(
-        `"memory" is too small: a partition takes ${largest * this.#cellBytes} bytes, ` +
+        `"memory" is too small: a partition takes ${largest * CELL_BYTES} bytes, ` +
           `there is room for ${this.bytes}`,
       );
     }
@@ -169,79 +212,119 @@ export class PartitionCache {
   }
 
   async #read(missing: readonly number[], signal: AbortSignal | undefined): Promise<void> {
-    // Reads are copied to cells, so only a few bytes are read at a time, unless each read is a
-    // round trip.
-    const atOnce = this.#content.place.isFar ? Number.POSITIVE_INFINITY : undefined;
-    const bytesOf = (p: number) =>
-      this.#blocks[p].reduce((sum, name) => sum + bytesOfBlock(name, false), 0);
-    for (const some of inGroups(missing, bytesOf, atOnce)) {
-      const names = some.flatMap((p) => this.#blocks[p]);
-      const part = this.residuals === null ? 'whole' : 'head';
-      const blocks = await this.#reader.blocks(names, { part, signal });
-      let next = 0;
-      for (const p of some) {
-        const own = blocks.slice(next, next + this.#blocks[p].length);
-        next += own.length;
-        this.#put(p, own);
-      }
-      this.#reader.giveBack(blocks);
+    const all = missing.map((p) =>
+      this.#runsOf(p, CELL_BYTES * (this.#cells.firstOf(p) as number)),
+    );
+    await this.#reader.into(this.#memory, all.flat(), signal);
+    for (const [i, p] of missing.entries()) {
+      const held: HeldBlock[] = [];
+      for (const run of all[i]) this.#hold(run, held);
+      this.#held.set(p, held);
     }
   }
 
-  /** Copies the rows of a partition to its cells. */
-  #put(p: number, blocks: readonly LoadedBlock[]): void {
-    let next = CELL_ROWS * (this.#cells.firstOf(p) as number);
-    const held = blocks.map((block): HeldBlock => {
-      const { count, ids, isCopy } = block.rows;
-      const first = next;
-      next += CELL_ROWS * cellsFor(count);
-      this.#write(block, first);
-      return { first, end: first + count, ids: ids?.slice() ?? null, isCopy };
-    });
-    this.#held.set(p, held);
+  /** Adds the blocks of a run in memory to those that are held, once checksums were compared. */
+  #hold({ segment, file, first, end, at: start, to }: Run, held: HeldBlock[]): void {
+    const { blocks } = segment;
+    const { at: starts, bytes, checksums } = blocks.bodies.rows;
+    for (let block = first; block < end; block++) {
+      const at = to + starts[block] - start;
+      if (checksumIn(this.#memory, at, bytes[block]) !== checksums[block]) {
+        throw this.#reader.damaged({ file, name: 'block', number: block });
+      }
+      const rows = blocks.rows[block];
+      const layout = { bytesPerRow: blocks.layout.residualBytes, capacity: rows };
+      const { link, codes, check } = numbersAt(blocks, block);
+      // Without spreads, which make objects that are slow to read.
+      const one: HeldBlock = {
+        segment,
+        block,
+        at,
+        first: at / 4,
+        links: (at + link) / 4,
+        checks: (at + check) / 4,
+        rows,
+        isCopy: blocks.of[block] === COPIES,
+        where: entriesAt(layout, this.#memory.byteOffset + at + codes),
+      };
+      if (!this.#content.removed.isEmpty) this.#remove(one);
+      held.push(one);
+    }
   }
 
-  #write(loaded: LoadedBlock, first: number): void {
-    const { rows, residuals, codes, checks } = loaded.rows;
-    this.#rowOf.set(rows, first);
-    if (this.residuals !== null && residuals !== null) {
-      this.residuals.setAll(first, residuals);
-      this.#positions.set(positionsIn(loaded), first);
-      this.#checks.set(checks as Uint32Array, first);
-    } else this.#noteRows(loaded);
-    if (this.codes !== null) this.codes.codes.set(codes, first * this.codes.bytesPerCode);
+  /** Lets searches skip the removed rows of a block. */
+  #remove({ segment: { blocks }, first, rows, where }: HeldBlock): void {
     const { removed } = this.#content;
-    if (removed.isEmpty) return;
-    for (let i = 0; i < rows.length; i++) {
-      if (!removed.has(rows[i])) continue;
-      this.#rowOf[first + i] = NO_ROW;
-      this.residuals?.setScale(first + i, 0);
+    const { residualBytes } = blocks.layout;
+    const from = where[0] - this.#memory.byteOffset;
+    const bytes = this.#memory.subarray(from, from + rows * bytesOfRow(residualBytes));
+    const residuals = { bytesPerRow: residualBytes, capacity: rows, bytes };
+    for (let i = 0; i < rows; i++) {
+      const row = this.#words[first + i];
+      if (!removed.has(row)) continue;
+      if (this.residuals === null) this.#words[first + i] = NO_ROW;
+      else setScale(residuals, i, 0);
     }
   }
 
   /** Adds the entries of partitions in memory to the ranges of a call of the kernel. */
   addEntries({ partitions, products }: Probes, to: Ranges): void {
     for (let i = 0; i < partitions.length; i++) {
-      for (const { first, end, isCopy } of this.#held.get(partitions[i]) ?? []) {
-        if (this.copies !== null && isCopy !== this.copies) continue;
-        if (end > first) to.add(first, end - first, products[i]);
+      for (const { first, rows, isCopy, where } of this.#held.get(partitions[i]) ?? []) {
+        if (rows === 0 || (this.copies !== null && isCopy !== this.copies)) continue;
+        to.add(where, 0, rows, products[i], first);
       }
     }
   }
 
-  /** The places of partitions in memory. */
-  placesIn(partitions: Uint32Array): Range[] {
-    return Array.from(partitions).flatMap((p) => this.#held.get(p) ?? []);
+  /** The places of the codes of partitions in memory. */
+  codesIn(partitions: Uint32Array): CodeRange[] {
+    const { bytesPerCode } = this.codes as RowCodes;
+    return Array.from(partitions).flatMap((p) =>
+      (this.#held.get(p) ?? []).map(({ first, rows, where }) => {
+        return { first, end: first + rows, codesAt: where[0] - first * bytesPerCode };
+      }),
+    );
+  }
+
+  /** The ids of a block, and how many entries its sparse vectors have. */
+  columnsIn({ segment: { blocks }, block, at }: Pick<HeldBlock, 'segment' | 'block' | 'at'>) {
+    return columnsIn(
+      blocks,
+      block,
+      this.#memory.subarray(at, at + blocks.bodies.rows.bytes[block]),
+    );
   }
 
   /** The id of a row in a partition that is in memory; undefined where it is not. */
   idIn(p: number, row: number): string | number | bigint | undefined {
-    for (const { first, end, ids } of this.#held.get(p) ?? []) {
-      const place = this.#rowOf.subarray(first, end).indexOf(row);
-      if (place >= 0) return ids?.at(place) ?? row;
+    for (const block of this.#held.get(p) ?? []) {
+      const { first, rows } = block;
+      const place = this.#words.subarray(first, first + rows).indexOf(row);
+      if (place >= 0) return this.columnsIn(block).ids?.at(place) ?? row;
     }
     return undefined;
   }
+}
+
+/** A row that a search found, and its place in its segment. */
+interface Located extends BlockName {
+  readonly row: number;
+  readonly position: number;
+  /** The checksum of its vector. */
+  readonly check: number;
+  /** Where the bytes of the block are in memory. */
+  readonly at: number;
+}
+
+const cellsFor = (bytes: number) => Math.ceil(bytes / CELL_BYTES);
+
+/** The first block of each of `count` partitions; last, their end. */
+function firstBlocks({ partitions }: BlockTable, count: number): Uint32Array {
+  const firsts = new Uint32Array(count + 1);
+  for (const p of partitions) if (p < count) firsts[p + 1]++;
+  for (let p = 0; p < count; p++) firsts[p + 1] += firsts[p];
+  return firsts;
 }
 
 const NO_KEY = 0xffff_ffff;
@@ -254,9 +337,9 @@ const NO_KEY = 0xffff_ffff;
 export class Cells {
   readonly count: number;
   readonly #sizeOf: (key: number) => number;
-  readonly #onEvict: (key: number, first: number) => void;
+  readonly #onEvict: (key: number) => void;
   readonly #firstOf = new Map<number, number>();
-  /** By cell the key whose cells begin there, and whether it was used since its last turn. */
+  /** By cell its key, and in the first one of each whether it was used since its last turn. */
   readonly #keyAt: Uint32Array;
   readonly #wasUsed: Uint8Array;
   #turn = 0;
@@ -265,13 +348,18 @@ export class Cells {
   constructor(
     count: number,
     sizeOf: (key: number) => number,
-    onEvict: (key: number, first: number) => void = () => undefined,
+    onEvict: (key: number) => void = () => undefined,
   ) {
     this.count = count;
     this.#sizeOf = sizeOf;
     this.#onEvict = onEvict;
     this.#keyAt = new Uint32Array(count).fill(NO_KEY);
     this.#wasUsed = new Uint8Array(count);
+  }
+
+  /** The key that has a cell. */
+  keyAt(cell: number): number {
+    return this.#keyAt[cell];
   }
 
   /** The first cell of a key; undefined where it has none. */
@@ -324,16 +412,16 @@ export class Cells {
       if (this.#keyAt[at] !== NO_KEY) this.#evict(this.#keyAt[at], at);
     }
     this.#firstOf.set(key, first);
-    this.#keyAt[first] = key;
+    this.#keyAt.fill(key, first, first + size);
     this.#wasUsed[first] = 1;
     this.#turn = first + size;
     return true;
   }
 
   #evict(key: number, first: number): void {
-    this.#onEvict(key, first);
+    this.#onEvict(key);
     this.#firstOf.delete(key);
-    this.#keyAt[first] = NO_KEY;
+    this.#keyAt.fill(NO_KEY, first, first + this.#sizeOf(key));
   }
 
   /** Keys give up their cells, if they have some. */
@@ -350,8 +438,8 @@ export class Cells {
   }
 }
 
-/** What a cell takes besides the vector and its length. */
-const CELL_BYTES = 64;
+/** What a vector takes besides its values. */
+const VECTOR_BYTES = 64;
 const MAX_CELLS = 2 ** 23;
 
 /** Where the vector of a row is, and the low 32 bits of its checksum. */
@@ -383,11 +471,15 @@ export class VectorCache {
     this.#reader = reader;
     this.#limit = limit;
     const { dense } = parts;
-    const bytes = (dense?.dimensions ?? 0) * (dense?.kind === 'float32' ? 4 : 1) + CELL_BYTES;
+    const bytes = (dense?.dimensions ?? 0) * (dense?.kind === 'float32' ? 4 : 1) + VECTOR_BYTES;
     const { nextRow } = manifest.index;
     const most = dense === null ? nextRow : Math.min(MAX_CELLS, Math.floor(limit / bytes), nextRow);
     this.#cells = new Cells(parts.vectors === null ? 0 : Math.max(1, most), () => 1);
     this.#vectors = noVectorsOf(content);
+  }
+
+  get isSparse(): boolean {
+    return this.#vectors?.kind === 'sparse';
   }
 
   /** How many vectors fit in memory together. */
@@ -486,5 +578,5 @@ function spansOf({ segment: { blocks: table }, block, place, entries }: VectorPl
   const { vectors, dimensions } = table.layout;
   if (vectors === 'sparse') return sparsePlaces(table, block, entries as Uint32Array, place);
   const length = dimensions * (vectors === 'float32' ? 4 : 1);
-  return [{ at: table.vectorsAt[block] + place * length, length }];
+  return [{ at: table.bodies.vectors.at[block] + place * length, length }];
 }

@@ -110,7 +110,7 @@ export class StoredColumns {
     const rows = ascending(count).map((i) => firstRow + i);
     if (endRow - firstRow > count) {
       const groups = blockGroups([segment]);
-      for await (const group of this.#reader.each(groups, { part: 'head', signal })) {
+      for await (const group of this.#reader.each(groups, { signal })) {
         for (const { block, rows: own } of group) rows.set(own.rows, segment.blocks.starts[block]);
       }
       rows.sort();

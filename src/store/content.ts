@@ -11,7 +11,15 @@ import { noVectors, type QueryParts } from '../index/query';
 import type { Space } from '../index/space';
 import type { RowVectors } from '../index/vectors/row-vectors';
 import { fileChecksum } from '../table/sealed/seal';
-import { type BlockTable, blocksFromArrow, COPIES, NO_PARTITION } from './blocks';
+import type { Body } from '../table/sealed/sealed-table';
+import {
+  type BlockTable,
+  type Bodies,
+  type BodyKind,
+  blocksFromArrow,
+  COPIES,
+  NO_PARTITION,
+} from './blocks';
 import {
   checkFileChecksum,
   type FolderFile,
@@ -21,7 +29,7 @@ import {
   queryPartsOf,
   type SegmentFiles,
 } from './manifest';
-import { noManifest, type Place, readOf, withPlace } from './place';
+import { explained, noManifest, type Place, withPlace } from './place';
 import { removedFromArrow, spaceFromArrow } from './space-file';
 
 /** A segment that was opened. */
@@ -198,9 +206,28 @@ export async function wholeFile(
   file: FolderFile,
   signal?: AbortSignal,
 ): Promise<Uint8Array> {
-  const [bytes] = await readOf(place, generation, file, [{ at: 0, length: file.bytes }], signal);
+  const reading = place.read(file, [{ at: 0, length: file.bytes }], signal);
+  const [bytes] = await explained(place, generation, reading);
   checkFileChecksum(fileChecksum(bytes), file, `${place.name}/${file.name}`);
   return bytes;
+}
+
+/** The body of a block in a file, and what errors call it. */
+export interface StoredBody extends Body {
+  readonly file: FolderFile;
+  readonly name: 'block' | 'bucket';
+  readonly number: number;
+}
+
+/** Where the body of a block is in a file. */
+export function bodyIn(
+  file: FolderFile | undefined,
+  { at, bytes, checksums }: Bodies,
+  number: number,
+  name: StoredBody['name'] = 'block',
+): StoredBody {
+  const [from, length, checksum] = [at[number], bytes[number], checksums[number]];
+  return { file: file as FolderFile, at: from, length, checksum, name, number };
 }
 
 /**
@@ -208,30 +235,38 @@ export async function wholeFile(
  * with the columns of the index and the number of rows that the manifest states.
  */
 function checkBlocks(
-  { blocks, count, files }: StoredSegment,
+  segment: StoredSegment,
   space: Space | null,
   { bits, vectors: held }: Content['parts'],
   { ids, copies }: Manifest['index'],
 ): void {
+  const { blocks, count, files } = segment;
   const { layout } = blocks;
+  const residualBytes = space?.bytesPerEntry ?? 0;
   const isOfIndex =
     layout.bits === bits &&
     layout.vectors === (held?.kind ?? 'none') &&
-    layout.residualBytes === (space?.bytesPerEntry ?? 0) &&
+    layout.residualBytes === residualBytes &&
+    (files.codes !== undefined) === residualBytes > 0 &&
     layout.copies === copies;
   if (!isOfIndex) throw new Error('damaged: its columns are not those of the index');
   checkIdType(layout.id, ids);
-  const [rowsBytes, vectorsBytes] = [files.rows?.bytes ?? 0, files.vectors?.bytes ?? 0];
-  let [rows, copied, at, vectorsAt, before] = [0, 0, 0, 0, 0];
+  let [rows, copied, before] = [0, 0, 0];
+  const ends = { rows: 0, vectors: 0, codes: 0 };
+  /** Whether the body of a block follows those of other blocks in this file. */
+  const isInPlace = (block: number, kind: BodyKind) => {
+    const { at, length } = bodyIn(files[kind], blocks.bodies[kind], block);
+    const isNext = at >= ends[kind];
+    ends[kind] = at + length;
+    return isNext && at % 8 === 0 && ends[kind] <= (files[kind]?.bytes ?? 0);
+  };
   for (let i = 0; i < blocks.count; i++) {
     const partition = blocks.partitions[i];
     const isCopy = blocks.of[i] === COPIES;
     const isKnown = partition < (space?.count ?? 1) || (partition === NO_PARTITION && !isCopy);
-    const isInPlace = blocks.at[i] >= at && (isCopy || blocks.vectorsAt[i] >= vectorsAt);
-    at = blocks.at[i] + blocks.bytes[i];
-    if (!isCopy) vectorsAt = blocks.vectorsAt[i] + blocks.vectorsBytes[i];
-    const isWithin = at <= rowsBytes && vectorsAt <= vectorsBytes;
-    if (!isKnown || partition < before || !isInPlace || !isWithin || blocks.at[i] % 8 !== 0) {
+    const kinds = isCopy ? (['rows'] as const) : (['rows', 'vectors', 'codes'] as const);
+    const areInPlace = kinds.every((kind) => !files[kind] || isInPlace(i, kind));
+    if (!isKnown || partition < before || !areInPlace) {
       throw new Error(`damaged: block ${i} is not where it can be`);
     }
     before = partition;
@@ -244,7 +279,8 @@ function checkBlocks(
 }
 
 /** Throws unless there is a power of two of buckets in a file of hashes, and none without it. */
-function checkBuckets({ buckets: { count, at, bytes }, files: { hashes } }: StoredSegment): void {
+function checkBuckets({ buckets: { count, bodies }, files: { hashes } }: StoredSegment): void {
+  const { at, bytes } = bodies.rows;
   const isPower = (count & (count - 1)) === 0 && count > 0;
   if (hashes === undefined ? count > 0 : !isPower) throw new Error(`damaged: ${count} buckets`);
   for (let i = 0; i < count; i++) {

@@ -16,7 +16,14 @@ import { checkFileSize } from '../table/sealed/seal';
 import { type Content, openContent } from './content';
 import { findManifest } from './generations';
 import type { Manifest } from './manifest';
-import { MissingFileError, type NamedFile, type Place, readJoined, withPlace } from './place';
+import {
+  MissingFileError,
+  type NamedFile,
+  type Place,
+  readJoined,
+  type TargetRange,
+  withPlace,
+} from './place';
 
 /**
  * Ranges at most this many bytes apart are read by one call: copying what lies between takes less
@@ -44,39 +51,50 @@ export class FolderPlace implements Place {
   }
 
   read(file: NamedFile, ranges: readonly ByteRange[], signal?: AbortSignal): Promise<Uint8Array[]> {
-    const reading = this.#read(file, ranges, signal);
+    return readJoined(ranges, MAX_GAP, async (joined) => {
+      // One buffer has all of them, each from a multiple of 8 bytes on.
+      const all = this.#buffers.take(joined.reduce((sum, { length }) => sum + padded(length), 0));
+      let next = 0;
+      const targets = joined.map((range) => {
+        const to = next;
+        next += padded(range.length);
+        return { ...range, to };
+      });
+      await this.readInto(file, targets, all, signal);
+      return targets.map(({ to, length }) => all.subarray(to, to + length));
+    });
+  }
+
+  readInto(
+    file: NamedFile,
+    ranges: readonly TargetRange[],
+    memory: Uint8Array,
+    signal?: AbortSignal,
+  ): Promise<void> {
+    const reading = this.#readInto(file, ranges, memory, signal);
     this.#running.add(reading);
     return reading.finally(() => this.#running.delete(reading));
   }
 
-  async #read(
+  async #readInto(
     file: NamedFile,
-    ranges: readonly ByteRange[],
+    ranges: readonly TargetRange[],
+    memory: Uint8Array,
     signal: AbortSignal | undefined,
-  ): Promise<Uint8Array[]> {
+  ): Promise<void> {
     const { fd } = await this.#handle(file);
     signal?.throwIfAborted();
     const path = this.#path(file);
-    const readInto = async (bytes: Uint8Array, { at, length }: ByteRange) => {
+    const reads: Promise<void>[] = [];
+    for (const { at, length, to } of ranges) {
       const isWaitedFor = noteRead(path, at, length) && length <= MAX_SHORT_BYTES;
-      const got = isWaitedFor ? readSync(fd, bytes, 0, length, at) : 0;
-      if (got === length) return bytes;
-      if ((await fill(quickly(fd), bytes.subarray(got), at + got)) === length - got) return bytes;
-      // It became shorter after it was opened.
-      const what = `cut short while it was open: it ends before byte ${at} was read`;
-      throw new FormatError(what, path);
-    };
-    return readJoined(ranges, MAX_GAP, (joined) => {
-      // One buffer has all of them, each from a multiple of 8 bytes on.
-      const all = this.#buffers.take(joined.reduce((sum, { length }) => sum + padded(length), 0));
-      let next = 0;
-      const reads = joined.map((range) => {
-        const bytes = all.subarray(next, next + range.length);
-        next += padded(range.length);
-        return readInto(bytes, range);
-      });
-      return Promise.all(reads);
-    });
+      const got = isWaitedFor ? readSync(fd, memory, to, length, at) : 0;
+      if (got === length) continue;
+      reads.push(fillRest(fd, path, memory.subarray(to + got, to + length), at + got));
+    }
+    for (const one of await Promise.allSettled(reads)) {
+      if (one.status === 'rejected') throw one.reason;
+    }
   }
 
   #path({ name }: NamedFile): string {
@@ -162,6 +180,14 @@ function noteRead(path: string, at: number, length: number): boolean {
   for (let chunk = Math.floor(at / CHUNK_BYTES); chunk <= last; chunk++) chunks.add(chunk);
   trustedCount += chunks.size - before;
   return chunks.size === before;
+}
+
+/** Reads bytes of an open file; throws where it ends before. */
+async function fillRest(fd: number, path: string, bytes: Uint8Array, at: number): Promise<void> {
+  if ((await fill(quickly(fd), bytes, at)) === bytes.length) return;
+  // It became shorter after it was opened.
+  const what = `cut short while it was open: it ends before byte ${at + bytes.length}`;
+  throw new FormatError(what, path);
 }
 
 /** Reads by callbacks, in half the time of `FileHandle.read`; the file must stay open. */

@@ -13,7 +13,7 @@ import { type ColumnSchema, readBody, TableWriter } from '../table/sealed/sealed
 import { HASHES, idAt, type WrittenBlock } from './blocks';
 import type { StoredSegment } from './content';
 import type { FolderFile } from './manifest';
-import { type BlockName, blockGroups, bodyOf, placeOf, type Reader } from './reader';
+import { type BlockName, blockGroups, bucketBody, placeOf, type Reader } from './reader';
 
 const HASHES_COLUMNS: readonly ColumnSchema[] = [
   { name: 'hash', type: 'uint64' },
@@ -65,7 +65,7 @@ export function hashFile(hashes: BigUint64Array): { bytes: Uint8Array[]; blocks:
   }
   bytes.push(...writer.end());
   const blocks = writer.bodies.map((body, partition) => {
-    return { of: HASHES, partition, rows: counts[partition], body };
+    return { of: HASHES, partition, rows: counts[partition], bodies: { rows: body } };
   });
   return { bytes, blocks };
 }
@@ -76,14 +76,15 @@ const BUCKETS_TOGETHER = 64;
 /** Buckets of a segment, all by default: the positions of rows and their hashes, which ascend. */
 export async function* bucketsOf(
   reader: Reader,
-  { buckets, files }: StoredSegment,
-  wanted = ascending(buckets.count),
+  segment: StoredSegment,
+  wanted = ascending(segment.buckets.count),
   signal?: AbortSignal,
 ) {
+  const { buckets } = segment;
   for (let first = 0; first < wanted.length; first += BUCKETS_TOGETHER) {
     const some = Array.from(wanted.subarray(first, first + BUCKETS_TOGETHER));
     const bodies = await reader.checked(
-      some.map((i) => bodyOf(buckets, i, files.hashes, 'bucket')),
+      some.map((i) => bucketBody(segment, i)),
       signal,
     );
     for (const [j, bucket] of some.entries()) {
@@ -121,7 +122,7 @@ export async function findRows(
     const blocks = files.hashes && (await blocksOf(reader, segment, ids, signal));
     const isWanted = ({ block }: BlockName) => blocks === undefined || blocks.has(block);
     const groups = blockGroups([segment], 'rows', isWanted);
-    for await (const group of reader.each(groups, { part: 'head', signal })) {
+    for await (const group of reader.each(groups, { signal })) {
       for (const { block, rows: own } of group) {
         for (const [place, row] of own.rows.entries()) {
           const id = idAt(own.ids, place, row, kind === 'number');
@@ -175,7 +176,7 @@ export async function refuseEqualIds(reader: Reader): Promise<void> {
   const hashes = new BigUint64Array(segments.reduce((sum, { count }) => sum + count, 0));
   const groups = blockGroups(segments.filter(({ files }) => files.hashes === undefined));
   let count = 0;
-  for await (const group of reader.each(groups, { part: 'head' })) {
+  for await (const group of reader.each(groups)) {
     for (const { rows: own } of group) {
       for (let i = 0; i < own.count; i++) hashes[count++] = hashOfId(idAt(own.ids, i, 0, false));
     }
@@ -193,7 +194,7 @@ export async function refuseEqualIds(reader: Reader): Promise<void> {
   if (twice.size === 0) return;
   // Different ids may have one hash, and rows may be removed: the ids themselves decide.
   const seen = new Set<Id>();
-  for await (const group of reader.each(blockGroups(segments), { part: 'head' })) {
+  for await (const group of reader.each(blockGroups(segments))) {
     for (const { rows: own } of group) {
       for (let i = 0; i < own.count; i++) {
         const given = idAt(own.ids, i, own.rows[i], false);

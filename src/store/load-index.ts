@@ -13,7 +13,7 @@ import { copyResiduals, type Residuals } from '../kernels/residuals';
 import { type BlockRows, COPIES, idAt, NO_PARTITION, ROWS } from './blocks';
 import { type Content, openContent, type StoredSegment } from './content';
 import { filesOf, type Manifest, manifestName, optionsOf } from './manifest';
-import { type Place, readOf, withPlace } from './place';
+import { explained, type Place, withPlace } from './place';
 import { blockGroups, inGroups, positionsIn, Reader } from './reader';
 
 /**
@@ -24,7 +24,8 @@ export function loadIndex(place: Place, manifest: Manifest, call: LongCall): Pro
   const path = `${place.name}/${manifestName(manifest.generation)}`;
   return withPlace(place, async () => {
     // A file of the wrong size is found before anything is read.
-    for (const file of filesOf(manifest)) await readOf(place, manifest.generation, file, []);
+    for (const file of filesOf(manifest))
+      await explained(place, manifest.generation, place.read(file, []));
     const content = await openContent(place, manifest, { signal: call.signal });
     const index = asFormatError(path, () => new SimHashIndex(optionsOf(manifest.index)));
     const core = coreOf(index);
@@ -90,7 +91,7 @@ export async function loadSegment(
     ? { entries: new Uint32Array(coded), seconds: new Uint32Array(coded) }
     : null;
   const isNumber = manifest.index.ids === 'number';
-  const how = { part: 'whole', hasVectors: true, signal } as const;
+  const how = { hasCodes: true, hasVectors: true, signal } as const;
   for await (const blocks of new Reader(content).each(blockGroups(stored, 'all'), how)) {
     for (const loaded of blocks) {
       const { rows: own, segment } = loaded;

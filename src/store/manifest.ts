@@ -31,7 +31,7 @@ import { fileChecksum } from '../table/sealed/seal';
 import type { TextModel } from '../vectors/vectors';
 
 /** Version of the folders that are written, and the only one that is read. */
-const FOLDER_VERSION = 7;
+const FOLDER_VERSION = 8;
 const FORMAT = 'index folder';
 
 /** How texts became vectors, so that the text of a query can become one. */
@@ -44,7 +44,7 @@ export interface TextSettings {
 }
 
 /** Files that belong to a segment, and files of the whole index. */
-const SEGMENT_KINDS = ['rows', 'vectors', 'blocks', 'hashes', 'columns'] as const;
+const SEGMENT_KINDS = ['rows', 'vectors', 'codes', 'blocks', 'hashes', 'columns'] as const;
 const INDEX_KINDS = ['space', 'removed', 'frequencies'] as const;
 export type FileKind = (typeof SEGMENT_KINDS)[number] | (typeof INDEX_KINDS)[number];
 type SegmentKind = (typeof SEGMENT_KINDS)[number];
@@ -245,7 +245,7 @@ function checkSegments({ segments, index, rows, files, columns }: Manifest): voi
     must('columns', columns.length > 0);
     const count = (own.rows as FolderFile).rows;
     checkInteger('rows', count, 0, segment.endRow - segment.firstRow);
-    for (const kind of ['vectors', 'hashes', 'columns'] as const) {
+    for (const kind of ['vectors', 'codes', 'hashes', 'columns'] as const) {
       if (own[kind] !== undefined) checkInteger(`rows of ${kind}`, own[kind].rows, count, count);
     }
     total += count;

@@ -52,7 +52,7 @@ export async function mergeSegments(
   const output = await SegmentWriter.open(writer, header, layout, range);
   const mostRows = maxBlockRows(layout, content.space !== null);
   const positions = await newPositions(reader, merging, range);
-  const how = { part: 'whole', hasVectors: true, signal } as const;
+  const how = { hasCodes: true, hasVectors: true, signal } as const;
   let written = 0;
   for await (const blocks of partitionsOf(reader, segments, 'all', how)) {
     for (const runs of runsOf(blocks, content.removed, mostRows)) {
@@ -75,7 +75,7 @@ async function newPositions(
   if (!content.manifest.index.copies) return new Uint32Array();
   const positions = new Uint32Array(endRow - firstRow);
   let next = 0;
-  for await (const blocks of partitionsOf(reader, segments, 'rows', { part: 'head', signal })) {
+  for await (const blocks of partitionsOf(reader, segments, 'rows', { signal })) {
     for (const { block, from, to } of runsOf(blocks, content.removed).flat()) {
       for (let i = from; i < to; i++) positions[block.rows.rows[i] - firstRow] = next++;
     }

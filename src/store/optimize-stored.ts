@@ -192,8 +192,7 @@ export class StoredEvaluable extends Evaluable<StoredEvaluable> {
   protected async *chunks(work: LongWork): AsyncGenerator<Chunk[]> {
     const { segments } = this.#content;
     const groups = blockGroups(segments, 'rows and vectors', undefined, CHUNK_BYTES);
-    const part = this.isByCode ? 'whole' : 'head';
-    const how = { part, hasVectors: true, signal: work.call.signal } as const;
+    const how = { hasCodes: this.isByCode, hasVectors: true, signal: work.call.signal } as const;
     const vectors = noVectorsOf(this.#content) as DenseVectors;
     vectors.zeros.add((this.#content.parts.dense as DenseVectors).zeros);
     let room = 0;

@@ -21,6 +21,11 @@ export interface FoundManifest {
   readonly bytes: Uint8Array;
 }
 
+/** A range of a file, and where its bytes go in a memory. */
+export interface TargetRange extends ByteRange {
+  readonly to: number;
+}
+
 export interface Place {
   /** The folder or address; errors name a file as `${place.name}/${name}`. */
   readonly name: string;
@@ -37,6 +42,13 @@ export interface Place {
    * the file is missing, ends early, or has another size than the manifest states.
    */
   read(file: NamedFile, ranges: readonly ByteRange[], signal?: AbortSignal): Promise<Uint8Array[]>;
+  /** The same into memory; all reads have ended when it resolves or rejects. */
+  readInto?(
+    file: NamedFile,
+    ranges: readonly TargetRange[],
+    memory: Uint8Array,
+    signal?: AbortSignal,
+  ): Promise<void>;
   /**
    * Takes back what `read` returned, once no caller reads any result of that call: the space is
    * used again.
@@ -72,19 +84,17 @@ export class MissingFileError extends FormatError {
 }
 
 /**
- * Reads ranges of a file of a generation. Where it is missing since another generation was saved,
+ * What is read of a file of a generation. Where it is missing since another generation was saved,
  * the error says so: whoever saves deletes files of older ones.
  */
-export async function readOf(
+export async function explained<T>(
   place: Place,
   generation: number,
-  file: NamedFile,
-  ranges: readonly ByteRange[],
-  signal?: AbortSignal,
-): Promise<Uint8Array[]> {
-  return place.read(file, ranges, signal).catch(async (error) => {
+  reading: Promise<T>,
+): Promise<T> {
+  return reading.catch(async (error) => {
     const isMissing = error instanceof MissingFileError;
-    const now = isMissing ? await place.manifest(signal).catch(() => null) : null;
+    const now = isMissing ? await place.manifest().catch(() => null) : null;
     if (now === null || now.generation === generation) throw error;
     throw new MissingFileError(error.file, now.generation);
   });

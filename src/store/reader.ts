@@ -8,18 +8,10 @@ import { asFormatError, FormatError } from '../base/check';
 import type { VectorColumns } from '../index/vectors/row-vectors';
 import { checksum } from '../kernels/xxhash';
 import type { ByteRange } from '../table/arrow/messages';
-import {
-  type BlockRows,
-  type BlockTable,
-  headBytes,
-  NO_VECTORS,
-  ROWS,
-  readBlock,
-  readVectors,
-} from './blocks';
-import type { Content, StoredSegment } from './content';
+import { type BlockRows, type BodyKind, NO_VECTORS, ROWS, readBlock, readVectors } from './blocks';
+import { bodyIn, type Content, type StoredBody, type StoredSegment } from './content';
 import type { FolderFile } from './manifest';
-import { readOf } from './place';
+import { explained, type TargetRange } from './place';
 
 /** A block of rows or copies of a segment, by its number there. */
 export interface BlockName {
@@ -34,19 +26,15 @@ export interface LoadedBlock extends BlockName {
   readonly vectors: VectorColumns;
 }
 
-/** A range of a file, the checksum of its bytes, and what the error calls it where it fails. */
-interface CheckedRange extends ByteRange {
+/** A range of a file. */
+interface FileRange extends ByteRange {
   readonly file: FolderFile;
-  readonly checksum: bigint;
-  readonly name: 'block' | 'bucket';
-  readonly number: number;
 }
 
-/** What is read of blocks. */
+/** What is read of blocks besides their rows. */
 export interface Reading {
-  /** All columns before the codes, or all of them. */
-  readonly part: 'head' | 'whole';
-  /** Whether their vectors are read too. */
+  /** Whether codes are read where they lie apart. */
+  readonly hasCodes?: boolean | undefined;
   readonly hasVectors?: boolean | undefined;
   readonly signal?: AbortSignal | undefined;
 }
@@ -66,7 +54,7 @@ export class Reader {
    * Reads groups of blocks one after another, the next one ahead. The bytes of a group are used
    * again once the next is asked for.
    */
-  async *each(groups: readonly (readonly BlockName[])[], how: Reading) {
+  async *each(groups: readonly (readonly BlockName[])[], how: Reading = {}) {
     let next = groups.length > 0 ? this.blocks(groups[0], how) : null;
     for (let i = 1; next !== null; i++) {
       const blocks: LoadedBlock[] = await next;
@@ -80,32 +68,29 @@ export class Reader {
   /** Reads blocks, in the order given. */
   async blocks(
     names: readonly BlockName[],
-    { part, hasVectors = false, signal }: Reading,
+    { hasCodes = false, hasVectors = false, signal }: Reading,
   ): Promise<LoadedBlock[]> {
-    const isHead = part === 'head';
-    const bodies = names.map(({ segment: { files, blocks }, block }) => {
-      const whole = bodyOf(blocks, block, files.rows, 'block');
-      if (!isHead) return whole;
-      const length = headBytes(blocks, block);
-      return { ...whole, length, checksum: blocks.headChecksums[block] };
-    });
-    const held = hasVectors ? names.filter(isHeld) : [];
-    const vectorBodies = held.map(({ segment: { files, blocks }, block }) => ({
-      ...bodyOf(blocks, block, files.vectors, 'block'),
-      at: blocks.vectorsAt[block],
-      length: blocks.vectorsBytes[block],
-      checksum: blocks.vectorsChecksums[block],
+    const wanted: StoredBody[] = [];
+    const add = ({ segment, block: number }: BlockName, kind: BodyKind) => {
+      const { files, blocks } = segment;
+      return wanted.push(bodyIn(files[kind], blocks.bodies[kind], number)) - 1;
+    };
+    const places = names.map((name) => ({
+      rows: add(name, 'rows'),
+      vectors: hasVectors && isIn('vectors', name) ? add(name, 'vectors') : null,
+      codes: hasCodes && isIn('codes', name) ? add(name, 'codes') : null,
     }));
-    const read = await this.checked([...bodies, ...vectorBodies], signal);
-    let next = names.length;
-    return names.map((name, i) => {
-      const { segment, block } = name;
+    const read = await this.checked(wanted, signal);
+    return names.map(({ segment, block }, i) => {
+      const own = places[i];
+      const codes = own.codes === null ? null : read[own.codes];
       const rows = asFormatError(this.pathOf(segment.files.rows as FolderFile), () =>
-        checkedLinks(readBlock(segment.blocks, block, read[i], segment, isHead), segment),
+        checkedLinks(readBlock(segment.blocks, block, read[own.rows], codes, segment), segment),
       );
-      if (!hasVectors || !isHeld(name)) return { segment, block, rows, vectors: NO_VECTORS };
+      if (own.vectors === null) return { segment, block, rows, vectors: NO_VECTORS };
+      const body = read[own.vectors];
       const vectors = asFormatError(this.pathOf(segment.files.vectors as FolderFile), () =>
-        readVectors(segment.blocks, block, read[next++]),
+        readVectors(segment.blocks, block, body),
       );
       return { segment, block, rows, vectors };
     });
@@ -123,49 +108,79 @@ export class Reader {
   }
 
   /** Reads ranges, in the order given; a FormatError where one fails its checksum. */
-  async checked(wanted: readonly CheckedRange[], signal?: AbortSignal): Promise<Uint8Array[]> {
+  async checked(wanted: readonly StoredBody[], signal?: AbortSignal): Promise<Uint8Array[]> {
     const bodies = await this.ranges(wanted, signal);
     for (let i = 0; i < wanted.length; i++) {
-      const { file, name, number } = wanted[i];
-      if (checksum(bodies[i]) === wanted[i].checksum) continue;
-      throw new FormatError(`damaged: ${name} ${number} fails its checksum`, this.pathOf(file));
+      if (checksum(bodies[i]) !== wanted[i].checksum) throw this.damaged(wanted[i]);
     }
     return bodies;
+  }
+
+  /** The error for a range that fails its checksum. */
+  damaged({ file, name, number }: Pick<StoredBody, 'file' | 'name' | 'number'>): FormatError {
+    return new FormatError(`damaged: ${name} ${number} fails its checksum`, this.pathOf(file));
   }
 
   /**
    * Reads ranges of several files, in the order given. Each result starts at a multiple of 8 bytes
    * in its buffer, since typed arrays need that.
    */
-  async ranges(
-    wanted: readonly (ByteRange & { readonly file: FolderFile })[],
-    signal?: AbortSignal,
-  ): Promise<Uint8Array[]> {
-    const { place, manifest } = this.content;
+  async ranges(wanted: readonly FileRange[], signal?: AbortSignal): Promise<Uint8Array[]> {
     const results = new Array<Uint8Array>(wanted.length);
+    const { place } = this.content;
+    await this.#byFile(wanted, async (file, own) => {
+      const ranges = own.map((i) => wanted[i]);
+      const read = await this.#of(place.read(file, ranges, signal));
+      for (const [j, i] of own.entries()) {
+        results[i] = read[j].byteOffset % 8 === 0 ? read[j] : read[j].slice();
+      }
+    });
+    return results;
+  }
+
+  /** Reads ranges into memory; all reads have ended when it resolves or rejects. */
+  async into(
+    memory: Uint8Array,
+    wanted: readonly (FileRange & TargetRange)[],
+    signal?: AbortSignal,
+  ): Promise<void> {
+    const { place } = this.content;
+    await this.#byFile(wanted, async (file, own) => {
+      const ranges = own.map((i) => wanted[i]);
+      if (place.readInto !== undefined) {
+        return this.#of(place.readInto(file, ranges, memory, signal));
+      }
+      const read = await this.#of(place.read(file, ranges, signal));
+      for (const [i, bytes] of read.entries()) memory.set(bytes, ranges[i].to);
+    });
+  }
+
+  async #byFile(
+    wanted: readonly FileRange[],
+    read: (file: FolderFile, own: readonly number[]) => Promise<void>,
+  ): Promise<void> {
     const byFile = new Map<FolderFile, number[]>();
     for (const [i, { file }] of wanted.entries()) {
       const own = byFile.get(file);
       if (own === undefined) byFile.set(file, [i]);
       else own.push(i);
     }
-    const reads = Array.from(byFile, async ([file, own]) => {
-      const some = own.map((i) => wanted[i]);
-      const read = await readOf(place, manifest.generation, file, some, signal);
-      for (const [j, i] of own.entries()) {
-        results[i] = read[j].byteOffset % 8 === 0 ? read[j] : read[j].slice();
-        this.counts.bytes += read[j].length;
-      }
-      this.counts.reads += own.length;
-    });
-    await Promise.all(reads);
-    return results;
+    const reads = await Promise.allSettled(Array.from(byFile, ([file, own]) => read(file, own)));
+    for (const one of reads) if (one.status === 'rejected') throw one.reason;
+    for (const { length } of wanted) this.counts.bytes += length;
+    this.counts.reads += wanted.length;
+  }
+
+  /** What a read gives; explains why a file is missing. */
+  #of<T>(reading: Promise<T>): Promise<T> {
+    const { place, manifest } = this.content;
+    return explained(place, manifest.generation, reading);
   }
 }
 
-/** Whether a block has vectors. */
-function isHeld({ segment: { files, blocks }, block }: BlockName): boolean {
-  return files.vectors !== undefined && blocks.of[block] === ROWS;
+/** Whether a block has a body in the file of vectors, or of codes. */
+function isIn(kind: BodyKind, { segment: { files, blocks }, block }: BlockName) {
+  return files[kind] !== undefined && blocks.of[block] === ROWS;
 }
 
 /** Throws where a copy is of a row that the segment does not have. */
@@ -175,15 +190,9 @@ function checkedLinks(rows: BlockRows, { count }: StoredSegment): BlockRows {
   throw new Error(`damaged: a copy of row ${wrong} of ${count}`);
 }
 
-/** Where the body of a block, or of a bucket of hashes, is in a file. */
-export function bodyOf(
-  { at, bytes, checksums }: BlockTable,
-  i: number,
-  given: FolderFile | undefined,
-  name: CheckedRange['name'],
-): CheckedRange {
-  const file = given as FolderFile;
-  return { file, at: at[i], length: bytes[i], checksum: checksums[i], name, number: i };
+/** Where a bucket of hashes is. */
+export function bucketBody({ files, buckets }: StoredSegment, i: number): StoredBody {
+  return bodyIn(files.hashes, buckets.bodies.rows, i, 'bucket');
 }
 
 /** The positions of the rows of a block in their segment. */
@@ -224,10 +233,10 @@ export function blockGroups(
   return inGroups(names, (name) => bytesOfBlock(name, of !== 'rows'), groupBytes);
 }
 
-/** The bytes of a block, with those of its vectors or without. */
+/** The bytes of a block and its codes, with those of its vectors or without. */
 export function bytesOfBlock({ segment, block }: BlockName, hasVectors: boolean): number {
-  const { bytes, vectorsBytes } = segment.blocks;
-  return bytes[block] + (hasVectors ? vectorsBytes[block] : 0);
+  const { rows, codes, vectors } = segment.blocks.bodies;
+  return rows.bytes[block] + codes.bytes[block] + (hasVectors ? vectors.bytes[block] : 0);
 }
 
 /** Items in their order, in groups of at most so many bytes, or of one item. */

@@ -8,7 +8,7 @@ import { bytesPerCode } from '../codes/codes';
 import type { IndexRow } from '../index/answer';
 import type { Id } from '../index/ids';
 import type { Query } from '../index/query';
-import type { Block, Ranges, Searched, SearchedPart, Want } from '../index/searched';
+import type { Block, CodeRange, Ranges, Searched, SearchedPart, Want } from '../index/searched';
 import type { Probes } from '../index/space';
 import { CodeMemory } from '../kernels/code-memory';
 import { NO_ROW, type RowCodes } from '../kernels/hits';
@@ -88,13 +88,12 @@ export class StoredRows implements Searched, SearchedPart {
       entries: [],
     }));
     const most = partitionRoom(content, room);
-    this.partitions = new PartitionCache(this.reader, most, (block) => this.#note(block));
+    this.partitions = new PartitionCache(this.reader, most);
     this.vectors = new VectorCache(this.reader, Math.max(0, room - this.partitions.bytes));
     const least = place.isFar ? Number.POSITIVE_INFINITY : VECTORS_AHEAD;
     this.vectorsAhead = { least, most: this.vectors.room };
     const { residuals } = this.partitions;
-    this.entries =
-      residuals === null ? null : { memory: residuals, rowOf: (place) => this.#rowOfEntry(place) };
+    this.entries = residuals && { memory: residuals, rowOf: (place) => this.#rowIn(place) };
     this.#scratch = new CodeMemory(bytesPerCode(this.bits));
   }
 
@@ -108,8 +107,8 @@ export class StoredRows implements Searched, SearchedPart {
     this.partitions.addEntries(probes, to);
   }
 
-  codesIn(partitions: Uint32Array): Range[] {
-    if (this.partitions.codes !== null) return this.partitions.placesIn(partitions);
+  codesIn(partitions: Uint32Array): CodeRange[] {
+    if (this.partitions.codes !== null) return this.partitions.codesIn(partitions);
     // What several searches want is loaded together.
     const wanted = new Set(partitions);
     const ranges: Range[] = [];
@@ -195,7 +194,7 @@ export class StoredRows implements Searched, SearchedPart {
   }
 
   async #loadGroup(group: number, signal: AbortSignal | undefined): Promise<void> {
-    const read = (i: number) => this.reader.blocks(this.#groups[i], { part: 'whole', signal });
+    const read = (i: number) => this.reader.blocks(this.#groups[i], { hasCodes: true, signal });
     const blocks = await (this.#ahead?.group === group ? this.#ahead.blocks : read(group));
     this.#ahead = null;
     this.#setScratch(blocks);
@@ -211,7 +210,7 @@ export class StoredRows implements Searched, SearchedPart {
     const names = this.#groups.flat().filter(({ segment, block }) => {
       return partitions.has(segment.blocks.partitions[block]);
     });
-    this.#setScratch(await this.reader.blocks(names, { part: 'whole', signal }));
+    this.#setScratch(await this.reader.blocks(names, { hasCodes: true, signal }));
     this.#scratchPartitions = partitions;
   }
 
@@ -267,7 +266,7 @@ export class StoredRows implements Searched, SearchedPart {
       const segment = this.#segmentOf(row);
       return placeOf(segment, this.#positionOf(segment, row));
     });
-    const blocks = await this.reader.blocks(places, { part: 'head', signal });
+    const blocks = await this.reader.blocks(places, { signal });
     for (const [i, { rows: block }] of blocks.entries()) {
       this.#ids.set(missing[i], block.ids?.at(places[i].place) ?? missing[i]);
     }
@@ -305,13 +304,20 @@ export class StoredRows implements Searched, SearchedPart {
     if (!isCopy && entries !== null) known.entries[block] ??= entries.slice();
   }
 
-  /** The row of an entry that a search found; notes where it is, as of few of those in memory. */
-  #rowOfEntry(place: number): number {
-    const { row, position, check } = this.partitions.at(place);
-    const segment = this.#segmentOf(row);
+  rowAt(place: number): number {
+    return this.partitions.codes === null ? this.#scratch.rows[place] : this.#rowIn(place);
+  }
+
+  /** The row at a place of the partitions in memory; notes where it is, as of few of those. */
+  #rowIn(place: number): number {
+    const located = this.partitions.at(place);
+    const { segment, block, row, position, check } = located;
     const known = this.#known[segment.number];
     known.positions[row - segment.firstRow] = position + 1;
     known.checks[position] = check;
+    if (this.vectors.isSparse) {
+      known.entries[block] ??= this.partitions.columnsIn(located).entries?.slice();
+    }
     return row;
   }
 
@@ -333,7 +339,7 @@ export class StoredRows implements Searched, SearchedPart {
   /** What is stored of a row that was found. */
   async read(found: FoundRow, signal?: AbortSignal): Promise<IndexRow> {
     const { place, row } = found;
-    const how = { part: 'whole', hasVectors: true, signal } as const;
+    const how = { hasCodes: true, hasVectors: true, signal } as const;
     const [{ rows: own, vectors }] = await this.reader.blocks([found], how);
     const id = idAt(own.ids, place, row, this.#content.manifest.index.ids === 'number');
     if (own.partition === NO_PARTITION) return { row, id, code: null, vector: null };
@@ -360,7 +366,7 @@ export class StoredRows implements Searched, SearchedPart {
     take: (block: LoadedBlock) => void = () => undefined,
     signal?: AbortSignal,
   ): Promise<void> {
-    for await (const group of this.reader.each(blockGroups(segments), { part: 'head', signal })) {
+    for await (const group of this.reader.each(blockGroups(segments), { signal })) {
       for (const block of group) {
         this.#note(block);
         take(block);

@@ -26,7 +26,7 @@ import {
   manifestName,
 } from './manifest';
 import { withPlace } from './place';
-import { blockGroups, type LoadedBlock, Reader } from './reader';
+import { blockGroups, bytesOfBlock, type LoadedBlock, Reader } from './reader';
 
 /** What a check has found. */
 export interface FolderHealth {
@@ -168,7 +168,7 @@ async function checkSegment(
   segment: StoredSegment,
   passed: (bytes: number) => void,
 ): Promise<number> {
-  const { blocks: table, count, files } = segment;
+  const { count, files } = segment;
   const path = reader.pathOf(files.rows as FolderFile);
   const noted = {
     seen: new RowSet(),
@@ -178,13 +178,11 @@ async function checkSegment(
     copyOf: new Uint32Array(count),
     copyIn: new Uint32Array(count).fill(NO_PARTITION),
   };
-  const how = { part: 'whole', hasVectors: true } as const;
+  const how = { hasCodes: true, hasVectors: true } as const;
   for await (const blocks of reader.each(blockGroups([segment], 'all'), how)) {
-    // Readers of hosts read heads alone, by another checksum.
-    await reader.blocks(blocks, { part: 'head' });
     for (const block of blocks) {
       asFormatError(path, () => (block.rows.isCopy ? noteCopies : noteRows)(block, noted));
-      passed(table.bytes[block.block] + table.vectorsBytes[block.block]);
+      passed(bytesOfBlock(block, true));
     }
   }
   const { rowAt, secondAt, copyOf, copyIn } = noted;
@@ -209,7 +207,8 @@ async function checkHashes(reader: Reader, segment: StoredSegment, hashes: BigUi
   const { buckets, files } = segment;
   for await (const _ of bucketsOf(reader, segment)); // compares checksums
   const { blocks } = hashFile(hashes);
-  const isSame = ({ body }: WrittenBlock, i: number) => body.checksum === buckets.checksums[i];
+  const { checksums } = buckets.bodies.rows;
+  const isSame = (one: WrittenBlock, i: number) => one.bodies.rows?.checksum === checksums[i];
   if (blocks.length === buckets.count && blocks.every(isSame)) return;
   const what = 'its hashes of ids are not those of the rows, or out of order';
   throw new FormatError(what, reader.pathOf(files.hashes as FolderFile));

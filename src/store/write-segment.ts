@@ -5,18 +5,19 @@
  */
 
 import type { Ids } from '../base/check';
-import { bytesPerCode } from '../codes/codes';
 import type { Id } from '../index/ids';
 import type { Rows } from '../index/rows';
 import type { Segment } from '../index/segment';
 import type { Space } from '../index/space';
 import { newResiduals } from '../kernels/residuals';
 import { tableOfVectors } from '../table/sealed/index-rows';
-import { TableWriter } from '../table/sealed/sealed-table';
+import { type ColumnSchema, TableWriter } from '../table/sealed/sealed-table';
 import {
   type BlockLayout,
   blocksToArrow,
   COPIES,
+  codesBatch,
+  columnsOfCodes,
   columnsOfRows,
   columnsOfVectors,
   type FileWriter,
@@ -33,7 +34,7 @@ import {
   type WrittenBlock,
 } from './blocks';
 import { hashFile, hashOfId, MIN_HASHED_ROWS } from './id-hashes';
-import type { IndexHeader, SegmentFiles } from './manifest';
+import type { FileKind, IndexHeader, SegmentFiles } from './manifest';
 
 /** Which rows a segment has. */
 interface RowRange {
@@ -58,13 +59,14 @@ export class SegmentWriter {
   /** Rows of the blocks that were added, without copies. */
   #count = 0;
 
-  /** `vectors` is null where none are held. */
+  /** `vectors` is null where none are held, and `codes` where they lie with the rows. */
   private constructor(
     private readonly writer: FileWriter,
     private readonly layout: BlockLayout,
     private readonly range: RowRange,
     private readonly rows: BlockFile,
     private readonly vectors: BlockFile | null,
+    private readonly codes: BlockFile | null,
   ) {
     const isHashed = layout.id !== null && range.count > MIN_HASHED_ROWS;
     this.#hashes = isHashed ? new BigUint64Array(range.count) : null;
@@ -79,15 +81,21 @@ export class SegmentWriter {
   ): Promise<SegmentWriter> {
     const { bits, projection, seed, dimensions, texts } = header;
     const { firstRow } = range;
-    const about = { kind: 'segment', bits, projection, seed, dimensions, texts, firstRow };
-    const rows = {
-      table: new TableWriter(columnsOfRows(layout), about, bytesPerCode(bits)),
-      file: await writer.create('rows'),
+    const about = { bits, projection, seed, dimensions, texts, firstRow };
+    const begin = async (kind: FileKind, columns: readonly ColumnSchema[], header: object) => {
+      return { table: new TableWriter(columns, { ...header }), file: await writer.create(kind) };
     };
-    if (layout.vectors === 'none') return new SegmentWriter(writer, layout, range, rows, null);
-    const table = new TableWriter(columnsOfVectors(layout), { kind: 'vectors' });
-    const vectors = { table, file: await writer.create('vectors') };
-    return new SegmentWriter(writer, layout, range, rows, vectors);
+    const { vectors: storage, residualBytes } = layout;
+    const rows = await begin('rows', columnsOfRows(layout), { kind: 'segment', ...about });
+    const vectors =
+      storage === 'none'
+        ? null
+        : await begin('vectors', columnsOfVectors(layout), { kind: 'vectors' });
+    const codes =
+      residualBytes === 0
+        ? null
+        : await begin('codes', columnsOfCodes(layout), { kind: 'codes', ...about });
+    return new SegmentWriter(writer, layout, range, rows, vectors, codes);
   }
 
   /**
@@ -103,9 +111,9 @@ export class SegmentWriter {
       this.#hashes[this.#count + i] = hashOfId((ids as readonly Id[])[i]);
     }
     this.#count += count;
-    if (this.vectors === null) return;
-    const { file, table } = this.vectors;
-    await file.write(table.add({ count, rows: tableOfVectors(vectors) }));
+    const { vectors: file, codes } = this;
+    await file?.file.write(file.table.add({ count, rows: tableOfVectors(vectors) }));
+    await codes?.file.write(codes.table.add(codesBatch(block, this.layout)));
   }
 
   /** Ends the files, which have all rows but not their carried columns. */
@@ -116,20 +124,33 @@ export class SegmentWriter {
     };
     const rows = await ended(this.rows);
     const vectors = this.vectors && (await ended(this.vectors));
+    const codes = this.codes && (await ended(this.codes));
     const hashed = this.#hashes && hashFile(this.#hashes);
     const output = hashed && (await this.writer.create('hashes'));
     await output?.write(hashed?.bytes ?? []);
     const hashes = await output?.end(this.#count);
     // A sealed file holds its last batch back until its end, so only now all blocks have places.
-    const ofVectors = [...(this.vectors?.table.bodies ?? [])];
-    const written = this.#blocks.map((block, i) => ({
-      ...block,
-      body: this.rows.table.bodies[i],
-      vectors: block.of === ROWS ? ofVectors.shift() : undefined,
-    }));
+    let next = 0;
+    const written = this.#blocks.map((block, i) => {
+      const own = block.of === ROWS ? next++ : -1;
+      return {
+        ...block,
+        bodies: {
+          rows: this.rows.table.bodies[i],
+          vectors: this.vectors?.table.bodies[own],
+          codes: this.codes?.table.bodies[own],
+        },
+      };
+    });
     const all = [...written, ...(hashed?.blocks ?? [])];
     const blocks = await this.writer.add('blocks', blocksToArrow(this.layout, all), all.length);
-    const files = { rows, ...(vectors && { vectors }), blocks, ...(hashes && { hashes }) };
+    const files = {
+      rows,
+      ...(vectors && { vectors }),
+      ...(codes && { codes }),
+      blocks,
+      ...(hashes && { hashes }),
+    };
     return { firstRow: this.range.firstRow, endRow: this.range.endRow, files };
   }
 }

@@ -11,10 +11,12 @@ import { ResidualMemory } from '../../src/kernels/residual-memory';
 import {
   copyResiduals,
   EntrySearch,
+  entriesAt,
   newResiduals,
   ONE_WEIGHT,
   residualByte,
   scalesOf,
+  setScale,
 } from '../../src/kernels/residuals';
 import { weightedKernel } from '../../src/kernels/weighted';
 import { Draws } from '../reference/random';
@@ -251,22 +253,8 @@ it.each([
   const copy = new ResidualMemory(width, 200);
   copyResiduals(block, 0, copy, first, count);
   expect(copy.bytes).toEqual(each.bytes);
-
-  const apart = new ResidualMemory(width, 200);
-  apart.bytes.fill(7); // of rows that lay there before
-  apart.setAll(64, block);
-  const rowsOf = (memory: ResidualMemory, from: number) =>
-    rows.map((_, row) => ({
-      code: Array.from(
-        { length: width },
-        (_, i) => memory.bytes[residualByte(memory, from + row, i)],
-      ),
-      ...scalesOf(memory, from + row),
-    }));
-  expect(rowsOf(apart, 64)).toEqual(rowsOf(each, first));
-  for (let row = 64 + count; row % 16 > 0; row++) {
-    expect(scalesOf(apart, row)).toEqual({ scale: 0, coarse: 0 });
-  }
+  setScale(copy, first, 0);
+  expect(scalesOf(copy, first)).toEqual({ scale: 0, coarse: 0 });
 });
 
 describe.each([
@@ -313,7 +301,14 @@ describe.each([
         // Codes are told 1,000 above their places; one centroid comes in two pieces.
         const middle = first + Math.min(5, end - first);
         const pieces = [first, middle].map((from, i) => [
-          ...[from, 1000 + from, (i === 0 ? middle : end) - from, bits, 0],
+          ...[
+            ...entriesAt(memory, memory.bytes.byteOffset),
+            from,
+            1000 + from,
+            (i === 0 ? middle : end) - from,
+            bits,
+            0,
+          ],
         ]);
         search.look({ memory, rowOf: (entry) => entry }, Uint32Array.from(pieces.flat()));
       }
@@ -333,7 +328,14 @@ describe.each([
   it('finds the same whatever comes first, and all where so many are wanted', () => {
     const { memory, query } = residualCodes(32, 480);
     const bits = new Uint32Array(Float32Array.from({ length: 10 }, (_, i) => 90 - i).buffer);
-    const ranges = Array.from(bits, (one, i) => [48 * i, 48 * i, 48, one, 0]);
+    const ranges = Array.from(bits, (one, i) => [
+      ...entriesAt(memory, memory.bytes.byteOffset),
+      48 * i,
+      48 * i,
+      48,
+      one,
+      0,
+    ]);
     const found = (want: number, some: number[][]) => {
       const search = new Search(query, want);
       search.look({ memory, rowOf: (entry) => entry }, Uint32Array.from(some.flat()));
@@ -346,6 +348,40 @@ describe.each([
     expect(found(20, [...ranges].reverse())).toEqual(least);
   });
 });
+
+it.each([1, 9, 16, 17, 31, 32, 41, 64, 75])(
+  'entries as files have %i of them are found',
+  (count) => {
+    const { memory: from, query } = residualCodes(24, 80);
+    const arena = new Arena(10_000).bytes.fill(255);
+    const byteLength = count * (24 + 6);
+    // Not at a multiple of 16 bytes, with other bytes on both sides.
+    const memory = { bytesPerRow: 24, capacity: count, bytes: arena.subarray(8, 8 + byteLength) };
+    copyResiduals(from, 0, memory, 0, count);
+    const [bits] = new Uint32Array(Float32Array.of(300).buffer);
+    for (const [first, end] of [
+      [0, count],
+      [count >> 1, count],
+      [0, (count + 1) >> 1],
+    ]) {
+      const found = [ScalarEntrySearch, EntrySearch].map((Search) => {
+        const search = new Search(query, 7);
+        const range = [
+          ...entriesAt(memory, memory.bytes.byteOffset),
+          first,
+          first,
+          end - first,
+          bits,
+          0,
+        ];
+        search.look({ memory, rowOf: (entry) => entry }, Uint32Array.from(range));
+        return foundBy(search);
+      });
+      expect(found[0].length).toBeGreaterThan(0);
+      expect(found[1]).toEqual(found[0]);
+    }
+  },
+);
 
 /** Rows and weights of what a search of either kernel found, the lowest weights first. */
 function foundBy(search: EntrySearch | ScalarEntrySearch): number[][] {
@@ -370,7 +406,14 @@ it('entries in several memories, of searches that take turns, are as in plain lo
         for (const list of round % 2 ? lists : [lists[1], lists[0]]) {
           const pieces = Array.from({ length: 500 }, (_, j) => {
             const entry = 32 * round + Math.min(j, 31);
-            return [entry, entry, j < 32 ? 1 : 0, one, 0];
+            return [
+              ...entriesAt(list.memory, list.memory.bytes.byteOffset),
+              entry,
+              entry,
+              j < 32 ? 1 : 0,
+              one,
+              0,
+            ];
           });
           search.look(list, Uint32Array.from(pieces.flat()));
         }
@@ -378,7 +421,10 @@ it('entries in several memories, of searches that take turns, are as in plain lo
       }
       if (!areInTurn) continue;
       const between = new Search(query, 3);
-      between.look(lists[0], Uint32Array.of(0, 0, 480, bits[0], 0));
+      between.look(
+        lists[0],
+        Uint32Array.of(...entriesAt(memory, memory.bytes.byteOffset), 0, 0, 480, bits[0], 0),
+      );
       between.suspend();
     }
     return searches.map(foundBy);

@@ -13,10 +13,11 @@ it('what is wanted has cells of its own, until it is evicted', () => {
     const count = Math.max(...sizes) + draws.integer(60);
     const owner = new Int32Array(count).fill(-1);
     const ownersOf = (key: number, first: number) => owner.subarray(first, first + sizes[key]);
-    const cells = new Cells(
+    const cells: Cells = new Cells(
       count,
       (key) => sizes[key],
-      (key, first) => {
+      (key) => {
+        const first = cells.firstOf(key) as number;
         // Those that were given cells by this call of `take` are not filled yet.
         const [one, ...others] = new Set(ownersOf(key, first));
         expect([[key, -1].includes(one), others]).toEqual([true, []]);
@@ -38,7 +39,11 @@ it('what is wanted has cells of its own, until it is evicted', () => {
         expect([own.length, ...new Set(own)]).toEqual([sizes[key], -1]);
         own.fill(key);
       }
-      for (const key of wanted) expect(owner[cells.firstOf(key) as number]).toBe(key);
+      for (const key of wanted) {
+        const first = cells.firstOf(key) as number;
+        expect(owner[first]).toBe(key);
+        expect(cells.keyAt(first + sizes[key] - 1)).toBe(key);
+      }
       if (draws.integer(5) === 0) cells.drop(missing);
       const held = keysOf(cells, keys).reduce((sum, key) => sum + sizes[key], 0);
       expect(owner.filter((key) => key >= 0)).toHaveLength(held);

@@ -11,6 +11,7 @@
 import { mkdtempSync, readFileSync, rmSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { FormatError } from '../../src/index';
+import type { Bodies } from '../../src/store/blocks';
 import { openContent } from '../../src/store/content';
 import { FolderPlace } from '../../src/store/folder-place';
 import { generationsIn, newestManifest } from '../../src/store/generations';
@@ -58,12 +59,13 @@ async function usedSpans(folder: string, name: string): Promise<ByteRange[]> {
   try {
     const { manifest, segments } = await openContent(place, await manifestOf(folder));
     for (const { files, blocks, buckets } of segments) {
-      if (files.rows?.name === name) return spansOf(blocks.at, blocks.bytes);
-      if (files.vectors?.name === name) return spansOf(blocks.vectorsAt, blocks.vectorsBytes);
+      for (const kind of ['rows', 'vectors', 'codes'] as const) {
+        if (files[kind]?.name === name) return spansOf(blocks.bodies[kind]);
+      }
       if (files.hashes?.name === name) {
         // Of hashes those buckets are read that ids are in.
         const own = bucketOf(hashOfId('row 0'), buckets.count);
-        return [{ at: buckets.at[own], length: buckets.bytes[own] }];
+        return [spansOf(buckets.bodies.rows)[own]];
       }
     }
     // Not the copy for people. Of columns the bodies of batches are used, wherever they are.
@@ -76,8 +78,8 @@ async function usedSpans(folder: string, name: string): Promise<ByteRange[]> {
   }
 }
 
-const spansOf = (at: ArrayLike<number>, lengths: ArrayLike<number>): ByteRange[] =>
-  Array.from(lengths, (length, i) => ({ at: at[i], length }));
+const spansOf = ({ at, bytes }: Bodies): ByteRange[] =>
+  Array.from(bytes, (length, i) => ({ at: at[i], length }));
 
 async function manifestOf(folder: string): Promise<Manifest> {
   const manifest = await newestManifest(folder);

@@ -3,7 +3,7 @@ import { createServer } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { FormatError } from '../../src/index';
 import { HttpPlace } from '../../src/store/http-place';
-import { readOf } from '../../src/store/place';
+import { explained } from '../../src/store/place';
 import { startHost, type WebHost } from './web-host';
 
 const BYTES = 400_000;
@@ -311,7 +311,7 @@ describe('a host that cannot be used', () => {
 it('a file that is missing since another generation was published: to be opened again', async () => {
   served.delete(file.name);
   expect(await errorOf()).toBeInstanceOf(FormatError);
-  const read = () => readOf(files, 7, file, [{ at: 0, length: 1 }]);
+  const read = () => explained(files, 7, files.read(file, [{ at: 0, length: 1 }]));
   await expect(read()).rejects.toThrow(/the manifest names it$/);
   served.set('manifest.json', manifestOf(8));
   await expect(read()).rejects.toThrow(/generation 8 was saved since: open the index again/);

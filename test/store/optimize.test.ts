@@ -159,7 +159,7 @@ describe.each(KINDS)('a folder of $name vectors', (kind) => {
       const columns = kind.hasColumns ? ['columns'] : [];
       const hashes = (name: string) => (kind.idOf === null ? [] : [name]);
       expect(kinds).toEqual([
-        ...['blocks', ...columns, ...hashes('hashes'), 'rows', 'space', 'vectors'],
+        ...['blocks', 'codes', ...columns, ...hashes('hashes'), 'rows', 'space', 'vectors'],
       ]);
       expect(folder.text).toEqual({ tokens: 'words' });
       expect(readdirSync(folder.path).filter((name) => name.endsWith('.tmp'))).toEqual([]);

@@ -35,7 +35,7 @@ export async function rewritten(folder: string, change: Change): Promise<void> {
   const output = await SegmentWriter.open(writer, base.index, { ...layout, id }, range);
   for (const block of segment.blocks.rows.keys()) {
     const name = { segment, block };
-    const how = { part: 'whole', hasVectors: true } as const;
+    const how = { hasCodes: true, hasVectors: true } as const;
     const [{ rows: own, vectors }] = await reader.blocks([name], how);
     const ids = Array.from(own.rows, (row, i) => idAt(own.ids, i, row, false));
     if (!own.isCopy) {

@@ -48,6 +48,16 @@ afterEach(async () => {
   rmSync(folder, { recursive: true });
 });
 
+/** Publishes an index of 3,000 rows in partitions in place of the other one. */
+async function publishPartitions(): Promise<SimHashIndex> {
+  const index = new SimHashIndex({ bits: 64, dimensions: DIMENSIONS, vectors: 'float32' });
+  await index.addAll(rowsOf(0, 3000));
+  await index.optimize({ partitions: 64, queries: 60, k: 5, recall: 0.9 });
+  await saveIndex(index, folder, { replace: true });
+  publish();
+  return index;
+}
+
 const opened = () => openIndexUrl(host.url, { memory: '8MB' });
 
 it('goes on with its generation while the files are there, and then says that there is another', async () => {
@@ -74,11 +84,7 @@ it('goes on with its generation while the files are there, and then says that th
 });
 
 it('waits for the host twice in a search: for its partitions, then for vectors', async () => {
-  const index = new SimHashIndex({ bits: 64, dimensions: DIMENSIONS, vectors: 'float32' });
-  await index.addAll(rowsOf(0, 3000));
-  await index.optimize({ partitions: 64, queries: 60, k: 5, recall: 0.9 });
-  await saveIndex(index, folder, { replace: true });
-  publish();
+  const index = await publishPartitions();
   const stored = await opened();
   const reads = vi.spyOn(HttpPlace.prototype, 'read');
   const { ids } = await stored.search(query, { probes: 40 });
@@ -90,8 +96,10 @@ it('waits for the host twice in a search: for its partitions, then for vectors',
 });
 
 it('answers as a sound host would where each request fails once, in another way', async () => {
+  await publishPartitions();
   const index = await opened();
   const wanted = await index.search(query, { k: 20 });
+  const byDistance = await index.search(query, { k: 20, rank: 'hamming' });
   await index.close();
   const seen = new Set<string>();
   const ways: ((response: ServerResponse, request: IncomingMessage) => unknown)[] = [
@@ -112,6 +120,7 @@ it('answers as a sound host would where each request fails once, in another way'
   };
   const again = await opened();
   expect((await again.search(query, { k: 20 })).ids).toEqual(wanted.ids);
+  expect((await again.search(query, { k: 20, rank: 'hamming' })).ids).toEqual(byDistance.ids);
   expect((await again.get(wanted.ids[0]))?.row).toBe(wanted.rows[0]);
   expect(seen.size).toBeGreaterThan(4);
   await again.close();

@@ -216,18 +216,11 @@ const writtenOf = (table: BlockTable) =>
     of,
     partition: table.partitions[i],
     rows: table.rows[i],
-    body: {
-      at: table.at[i],
-      length: table.bytes[i],
-      checksum: table.checksums[i],
-      headChecksum: table.headChecksums[i],
-    },
-    vectors: {
-      at: table.vectorsAt[i],
-      length: table.vectorsBytes[i],
-      checksum: table.vectorsChecksums[i],
-      headChecksum: 0n,
-    },
+    bodies: Object.fromEntries(
+      Object.entries(table.bodies).map(([kind, { at, bytes, checksums }]) => {
+        return [kind, { at: at[i], length: bytes[i], checksum: checksums[i] }];
+      }),
+    ),
   }));
 
 /** Folders that were written once, by the name of their rows. */

@@ -137,10 +137,6 @@ export interface Body {
   readonly at: number;
   readonly length: number;
   readonly checksum: bigint;
-  /**
-   * The checksum of what lies before the last column; 0 where the writer does not know its width.
-   */
-  readonly headChecksum: bigint;
 }
 
 /** Bytes before the metadata of a message: four of 255, and the length of what follows. */
@@ -157,11 +153,9 @@ export class TableWriter {
   /** Bytes returned so far. */
   #at = 0;
 
-  /** `lastBytes` are those of a row in the last column; 0 where heads are not read alone. */
   constructor(
     readonly columns: readonly ColumnSchema[],
     readonly header: TableHeader,
-    readonly lastBytes = 0,
   ) {}
 
   /**
@@ -176,40 +170,29 @@ export class TableWriter {
       first.push(concatenated(this.#encoder.take()));
       this.#at = first[0].length;
     }
-    const count = this.#held;
-    this.#held = batch.count;
     this.#encoder.add(
       columns.map(({ data }) => data),
       batch.count,
     );
-    return [...first, ...this.#message(count)];
+    return [...first, ...this.#message()];
   }
 
   /** The last bytes of the file, which must have a batch. */
   end(): Uint8Array[] {
     this.#encoder?.endBatches();
-    const last = this.#message(this.#held);
+    const last = this.#message();
     this.#encoder?.finish();
     return [...last, ...(this.#encoder?.take() ?? [])];
   }
 
-  /** Rows of the batch that the encoder holds. */
-  #held = 0;
-
-  /** The message of a batch of `count` rows that was encoded; notes where its body lies. */
-  #message(count: number): Uint8Array[] {
+  /** The message of a batch that was encoded; notes where its body lies. */
+  #message(): Uint8Array[] {
     const message = concatenated(this.#encoder?.take() ?? []);
     if (message.length === 0) return [];
     const { buffer, byteOffset } = message;
     const head = PREFIX_BYTES + new DataView(buffer, byteOffset).getInt32(4, true);
     const body = message.subarray(head);
-    const before = Math.max(0, body.length - padded(count * this.lastBytes));
-    this.bodies.push({
-      at: this.#at + head,
-      length: body.length,
-      checksum: checksum(body),
-      headChecksum: this.lastBytes === 0 ? 0n : checksum(body.subarray(0, before)),
-    });
+    this.bodies.push({ at: this.#at + head, length: body.length, checksum: checksum(body) });
     this.#at += message.length;
     return [message];
   }

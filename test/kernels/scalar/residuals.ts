@@ -8,18 +8,17 @@ import {
   MAX_RESIDUAL_WEIGHT,
   ONE_WEIGHT,
   RANGE,
-  type ResidualRows,
+  type Residuals,
   type ResidualTables,
   residualByte,
-  SCALE_BYTES,
-  scaleAt,
+  scalesOf,
 } from '../../../src/kernels/residuals';
 import { FallingLimit } from './falling-limit';
 
 type Formulas = ReturnType<typeof formulasOf>;
 
 /** Looks up the entries of half a residual code, that of the sides or, from `first` on, another. */
-function sumOf(rows: ResidualRows, { tables }: ResidualTables, row: number, first = 0): number {
+function sumOf(rows: Residuals, { tables }: ResidualTables, row: number, first = 0): number {
   let sum = 0;
   for (let i = 0; 2 * i < rows.bytesPerRow; i++) {
     const byte = rows.bytes[residualByte(rows, row, first + i)];
@@ -47,13 +46,13 @@ function weightBySides(
 
 /** The weight of a row; null of a removed one. */
 function weightOf(
-  rows: ResidualRows,
+  rows: Residuals,
   query: ResidualTables & Formulas,
   row: number,
   more: number,
 ): number | null {
-  const { bytesPerRow, floats } = rows;
-  const scale = floats[scaleAt(rows, row) / SCALE_BYTES];
+  const { bytesPerRow } = rows;
+  const { scale } = scalesOf(rows, row);
   if (scale === 0) return null;
   const sides = sumOf(rows, query, row);
   const sum = Math.fround(2 * sides + sumOf(rows, query, row, bytesPerRow / 2) - query.base);
@@ -73,12 +72,12 @@ export class ScalarEntrySearch {
     this.#hits = new FallingLimit(MAX_RESIDUAL_WEIGHT, want);
   }
 
-  look({ memory, rowOf }: EntryList, ranges: Uint32Array): void {
+  look({ memory, rowOf }: EntryList & { memory: Residuals }, ranges: Uint32Array): void {
     const products = new Float32Array(ranges.buffer, ranges.byteOffset, ranges.length);
     for (let at = 0; at < ranges.length; at += RANGE) {
-      const [first, code, count] = ranges.subarray(at, at + RANGE);
+      const [, , , first, code, count] = ranges.subarray(at, at + RANGE);
       for (let i = 0; i < count; i++) {
-        const weight = weightOf(memory, this.#query, first + i, products[at + 3]);
+        const weight = weightOf(memory, this.#query, first + i, products[at + 6]);
         if (weight !== null) this.#hits.take(rowOf(code + i), weight);
       }
     }
