@@ -331,6 +331,15 @@ export function numbersAt({ layout, rows, bodies }: BlockTable, i: number) {
   return { link, codes, check: before + padded(residuals) };
 }
 
+/** Throws where the body of block `i`, of rows with codes, is too short for what kernels read. */
+export function checkNumbers(table: BlockTable, i: number): void {
+  const { codes, check } = numbersAt(table, i);
+  const { layout, rows, bodies } = table;
+  const end = check + (layout.vectors === 'none' ? 0 : 4 * rows[i]);
+  if (end <= (layout.residualBytes > 0 ? bodies.rows.bytes[i] : codes)) return;
+  throw new Error(`damaged: block ${i} is too short`);
+}
+
 /** The columns of block `i` of rows, which are not null, as views of its body. */
 export function columnsIn({ layout, columns, rows }: BlockTable, i: number, body: Uint8Array) {
   const { id, entries } = readBody(columns, body, rows[i], layout.id);

@@ -94,13 +94,14 @@ export class PartitionCache {
     const { space, parts, segments } = reader.content;
     const count = space?.count ?? 0;
     this.#firsts = segments.map(({ blocks }) => firstBlocks(blocks, count));
-    this.#cellCounts = Uint32Array.from({ length: count }, (_, p) =>
-      Math.max(
-        1,
-        this.#runsOf(p, 0).reduce((sum, { length }) => sum + cellsFor(length), 0),
-      ),
-    );
-    const all = this.#cellCounts.reduce((sum, cells) => sum + cells, 0);
+    this.#cellCounts = new Uint32Array(count);
+    let all = 0;
+    for (let p = 0; p < count; p++) {
+      let cells = 0;
+      for (const { length } of this.#runsOf(p, 0)) cells += cellsFor(length);
+      this.#cellCounts[p] = Math.max(1, cells);
+      all += this.#cellCounts[p];
+    }
     const width = bytesPerCode(parts.bits);
     const behind = CODES_BEHIND * width + CELL_BYTES;
     const room = Math.min(limit, MAX_DATA_BYTES - behind);

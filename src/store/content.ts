@@ -18,6 +18,7 @@ import {
   type BodyKind,
   blocksFromArrow,
   COPIES,
+  checkNumbers,
   NO_PARTITION,
 } from './blocks';
 import {
@@ -253,22 +254,24 @@ function checkBlocks(
   checkIdType(layout.id, ids);
   let [rows, copied, before] = [0, 0, 0];
   const ends = { rows: 0, vectors: 0, codes: 0 };
-  /** Whether the body of a block follows those of other blocks in this file. */
-  const isInPlace = (block: number, kind: BodyKind) => {
-    const { at, length } = bodyIn(files[kind], blocks.bodies[kind], block);
-    const isNext = at >= ends[kind];
-    ends[kind] = at + length;
-    return isNext && at % 8 === 0 && ends[kind] <= (files[kind]?.bytes ?? 0);
+  /** Whether the body of a block follows those of other blocks in this file, if there is one. */
+  const isInPlace = (kind: BodyKind, block: number) => {
+    if (files[kind] === undefined) return true;
+    const { at, bytes } = blocks.bodies[kind];
+    const isNext = at[block] >= ends[kind];
+    ends[kind] = at[block] + bytes[block];
+    return isNext && at[block] % 8 === 0 && ends[kind] <= files[kind].bytes;
   };
   for (let i = 0; i < blocks.count; i++) {
     const partition = blocks.partitions[i];
     const isCopy = blocks.of[i] === COPIES;
     const isKnown = partition < (space?.count ?? 1) || (partition === NO_PARTITION && !isCopy);
-    const kinds = isCopy ? (['rows'] as const) : (['rows', 'vectors', 'codes'] as const);
-    const areInPlace = kinds.every((kind) => !files[kind] || isInPlace(i, kind));
+    const areInPlace =
+      isInPlace('rows', i) && (isCopy || (isInPlace('vectors', i) && isInPlace('codes', i)));
     if (!isKnown || partition < before || !areInPlace) {
       throw new Error(`damaged: block ${i} is not where it can be`);
     }
+    if (partition !== NO_PARTITION) checkNumbers(blocks, i);
     before = partition;
     if (isCopy) copied += blocks.rows[i];
     else rows += blocks.rows[i];

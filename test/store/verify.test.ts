@@ -2,6 +2,7 @@ import { cpSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { SimHashIndex } from '../../src/index/simhash-index';
+import { checksum } from '../../src/kernels/xxhash';
 import { type BlockTable, blocksFromArrow, blocksToArrow } from '../../src/store/blocks';
 import { GenerationWriter, newestManifest } from '../../src/store/generations';
 import { IndexFolder, openIndex } from '../../src/store/index-folder';
@@ -182,6 +183,33 @@ describe('a folder that was written wrongly', () => {
     const problems = await problemsOf(what.replaceAll(' ', '-'), change);
     expect(problems.join('\n')).toMatch(new RegExp(message, 'm'));
     expect(problems).toHaveLength(1);
+  });
+
+  it('has a block that is too short for its rows', async () => {
+    const one = join(root, 'short.hs');
+    await small(one);
+    const manifest = (await newestManifest(one)) as Manifest;
+    const writer = new GenerationWriter(one, manifest);
+    const [segment] = manifest.segments;
+    const own = tableIn(one, segment.files.blocks);
+    const rows = readFileSync(join(one, segment.files.rows?.name ?? ''));
+    const [first, ...others] = writtenOf(own.blocks);
+    const { at, length } = first.bodies.rows;
+    const short = { at, length: length >> 1 };
+    const checked = checksum(rows.subarray(at, at + short.length));
+    const changed = {
+      ...first,
+      bodies: { ...first.bodies, rows: { ...short, checksum: checked } },
+    };
+    const all = [changed, ...others, ...writtenOf(own.buckets)];
+    const bytes = blocksToArrow(own.blocks.layout, all);
+    const blocks = await writer.add('blocks', bytes, all.length);
+    const { generation: _, previous: __, checksum: ___, ...content } = manifest;
+    await writer.commit({
+      ...content,
+      segments: [{ ...segment, files: { ...segment.files, blocks } }],
+    });
+    await expect(openIndex(one, { memory: '8MB' })).rejects.toThrow(/block 0 is too short$/);
   });
 
   it('has the hashes of other rows', async () => {
