@@ -90,13 +90,10 @@ function rowAdder(
   const row: unknown[] = [];
   return (value) => {
     row.length = 0;
-    let next = 0;
     for (const key in value) {
-      // Most lines have their keys in one order, so the next column is tried first.
-      const place = plans[next]?.name === key ? next : places.get(key);
+      const place = places.get(key);
       if (place !== undefined) row[place] = fits[place](value[key]);
       else if (columns === undefined) throw new Error(lateColumn(key));
-      next = (place ?? next) + 1;
     }
     const { builders } = assembler;
     // Nothing was appended before all values fitted; keys that a line lacks are nulls.
