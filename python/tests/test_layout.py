@@ -11,15 +11,14 @@ import unittest
 import numpy as np
 import pyarrow as pa
 
-from halfspace.spark import cells, layout
+from halfspace.spark import cells, layout, travel
 from halfspace.spark import codes as coded
-from halfspace.spark import rows as travel
 
 #: What a worker does to rows before a child gets them; pandas takes 2.3 CPU seconds to import.
 WORK = """
 import sys, numpy
 from halfspace.spark import cells, codes as coded
-from halfspace.spark import rows as travel
+from halfspace.spark import travel
 names = ["id", "code"]
 rows = travel.pa.RecordBatch.from_arrays([travel.array(numpy.arange(9))] * 2, names)
 [value] = coded._look(True, iter([rows]))
@@ -141,10 +140,10 @@ class Layout(unittest.TestCase):
         self.assertEqual(equal.to_pydict(), {"id_a": [0, 1], "id_b": [2, 4]})
 
     def test_the_spans_in_which_ids_ascend_are_seen(self):
-        files = [pa.record_batch({"id": pa.array(ids, pa.int64())}) for ids in ([7, 8], [9], [], [3, 5], [0, 1], [10])]
+        files = [pa.record_batch({"id": pa.array(ids, pa.int64()), "code": pa.array(ids, pa.int64())}) for ids in ([7, 8], [9], [], [3, 5], [0, 1], [10])]
         [found] = coded._look(False, iter(files))
         seen = json.loads(found.column("seen")[0].as_py())
-        self.assertEqual(seen, {"spans": [[7, 8], [9, 9], [3, 5], [0, 1], [10, 10]], "rows": 8})
+        self.assertEqual(seen, {"spans": [[7, 8], [9, 9], [3, 5], [0, 1], [10, 10]], "widths": [8, 8], "rows": 8})
 
     def test_rows_meet_by_each_key_that_others_have_too(self):
         codes = codes_of("clustered", 300, 128)

@@ -38,7 +38,7 @@ from halfspace.spark import (
     nearest,
     pairs,
 )
-from halfspace.spark.rows import keys_of, to_tasks
+from halfspace.spark.travel import keys_of, to_tasks
 
 ROWS = 300
 IS_SMOKE = "SMOKE" in os.environ

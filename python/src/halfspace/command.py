@@ -21,8 +21,8 @@ import signal
 import subprocess
 import sys
 import tempfile
-import threading
 from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from subprocess import PIPE
 from typing import IO, Any
 
@@ -141,8 +141,6 @@ def stream(
     child = start(arguments, stdout=PIPE if has_output else subprocess.DEVNULL)
     stdin, stderr = child.stdin, child.stderr
     assert stdin and stderr
-    of_rows: list[BaseException] = []
-    complaints: list[bytes] = []
     damage = None
 
     def send() -> None:
@@ -152,31 +150,25 @@ def stream(
                     writer.write_batch(batch)
         except BrokenPipeError:  # the child ended early: its exit code says why
             pass
-        except BaseException as problem:
-            of_rows.append(problem)
+        except BaseException:
             child.kill()
+            raise
 
-    sending = threading.Thread(target=send, daemon=True)
-    hearing = threading.Thread(target=lambda: complaints.append(stderr.read()[-10_000:]), daemon=True)
-    sending.start()
-    hearing.start()
-    try:
-        if child.stdout:
-            with child.stdout as pipe:
-                yield from checked(pipe)
-        child.wait()
-    except CommandError as problem:
-        damage = problem
-        child.wait()
-    finally:
-        child.kill()  # where it still runs
-        sending.join()
-        hearing.join()
-        child.wait()
-        stderr.close()
-    if of_rows:
-        raise of_rows[0]
-    _check_exit(child, complaints[0])
+    with stderr, ThreadPoolExecutor(2) as threads:
+        sent, complaint = threads.submit(send), threads.submit(stderr.read)
+        try:
+            if child.stdout:
+                with child.stdout as pipe:
+                    yield from checked(pipe)
+            child.wait()
+        except CommandError as problem:
+            damage = problem
+            child.wait()
+        finally:
+            child.kill()  # where it still runs
+            child.wait()
+    sent.result()
+    _check_exit(child, complaint.result()[-10_000:])
     if damage:
         raise damage
 

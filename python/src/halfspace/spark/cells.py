@@ -15,29 +15,10 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from ..command import stream, write_rows
-from . import layout
+from . import layout, travel
 from .codes import KEY_BYTES, Coded, options
-from .rows import (
-    Batches,
-    array,
-    as_value,
-    blobs,
-    joined,
-    keys_of,
-    kind_of,
-    matrix,
-    numbers,
-    one_value,
-    opened,
-    parallelism,
-    pieces,
-    rows_in,
-    runs,
-    to_tasks,
-    unpacked,
-    with_codes,
-)
 from .stages import Checkpoint
+from .travel import Batches
 
 log = logging.getLogger(__name__)
 
@@ -65,7 +46,7 @@ class Rows:
         """The columns of those that were sent which their caller holds."""
         count = len(self._held)
         if count > 1:  # more may come meanwhile
-            self._held[:count] = [joined(self._held[:count])]
+            self._held[:count] = [travel.joined(self._held[:count])]
         return self._held[0]
 
     def ids(self, numbers: pa.Array) -> pa.Array:
@@ -80,13 +61,13 @@ def near(coded: Coded, max_distance: int, cell_rows: int) -> DataFrame:
         sets = "/".join(",".join(map(str, bits)) for bits in (cell.agree, *cell.differ))
         of_cell = options(cell=sets or None)
         if cell.has_sides:
-            sides = runs(batches, "side")
+            sides = travel.runs(batches, "side")
             side, left = next(sides, (1, iter(())))
             if side == 0:
                 right = itertools.chain.from_iterable(own for _, own in sides)
-                yield from _near_of_two(unpacked(left), unpacked(right), [*apart, *of_cell])
+                yield from _near_of_two(travel.unpacked(left), travel.unpacked(right), [*apart, *of_cell])
             return
-        rows = Rows(unpacked(batches))
+        rows = Rows(travel.unpacked(batches))
         for found in stream(["pairs", "-", "-q", *alike, *of_cell], rows.sent()):
             yield pairs_of(rows, rows, found)
 
@@ -99,19 +80,19 @@ def between(coded: Coded, many: DataFrame, max_distance: int, cell_rows: int) ->
     """The near pairs of a row of each table: id_a, id_b and distance. The second table stays where it
     is: its tasks get the codes of the first one, at most `cell_rows` of them at a time."""
     words = coded.words(max_distance, has_within=False)
-    values = blobs(coded.packed)
+    values = travel.blobs(coded.packed)
     # Every task reads the first table: it should have as many rows of the second one.
     rows = many.count()
-    tasks = max(1, rows // cell_rows, min(parallelism(many.sparkSession), rows // (coded.count + 1)))
+    tasks = max(1, rows // cell_rows, min(travel.parallelism(many.sparkSession), rows // (coded.count + 1)))
     there = many.dropna(subset=[name for name in many.columns if name != "id"]).coalesce(tasks)
 
     def join(batches: Batches) -> Batches:
-        for piece in pieces(batches, cell_rows):
+        for piece in travel.pieces(batches, cell_rows):
             right = list(piece)
-            for some in pieces(values, cell_rows, rows_in):
-                yield from _near_of_two(opened(some), iter(right), words)
+            for some in travel.pieces(values, cell_rows, travel.rows_in):
+                yield from _near_of_two(travel.opened(some), iter(right), words)
 
-    return there.mapInArrow(join, f"id_a {coded.kinds['id']}, id_b {kind_of(many)}, distance int")
+    return there.mapInArrow(join, f"id_a {coded.kinds['id']}, id_b {travel.kind_of(many)}, distance int")
 
 
 def ties(coded: Coded, max_distance: int, cell_rows: int) -> DataFrame:
@@ -122,7 +103,7 @@ def ties(coded: Coded, max_distance: int, cell_rows: int) -> DataFrame:
     words = ["dedup", "-", "-q", "--grouping", "components", *words]
 
     def tie(_: layout.Cell, batches: Batches) -> Batches:
-        rows = Rows(unpacked(batches) if own is None else _by_keys(unpacked(batches), own))
+        rows = Rows(travel.unpacked(batches) if own is None else _by_keys(travel.unpacked(batches), own))
         for found in stream(words, rows.sent()):
             dropped = found.filter(pc.not_equal(found.column("group"), found.column("row")))
             ends = [rows.ids(dropped.column(name)) for name in ("group", "row")]
@@ -140,18 +121,19 @@ def _by_keys(batches: Batches, own: int) -> Batches:
     parts = list(batches)
     if not parts:
         return
-    rows = joined(parts)
-    codes, group = matrix(rows.column("code")), np.zeros(len(rows), np.int64)
+    rows = travel.joined(parts)
+    codes, group = travel.matrix(rows.column("code")), np.zeros(len(rows), np.int64)
     if "within" in rows.schema.names:
-        group = numbers(rows.column("within").dictionary_encode().indices).astype(np.int64) << 8 * KEY_BYTES
-    rows = with_codes(rows.select(["id", "code"]), codes[:, :own])
+        within = travel.numbers(rows.column("within").dictionary_encode().indices)
+        group = within.astype(np.int64) << 8 * KEY_BYTES
+    rows = travel.with_codes(rows.select(["id", "code"]), codes[:, :own])
     for at in range(own, codes.shape[1], KEY_BYTES):
         key = group | codes[:, at : at + KEY_BYTES].copy().view(np.uint32)[:, 0]
         order = np.argsort(key, kind="stable")
         is_next = np.diff(key[order]) == 0
         shared = order[np.append(is_next, False) | np.insert(is_next, 0, False)]
         if len(shared) > 0:
-            columns = [*rows.take(array(shared)).columns, array(key[shared])]
+            columns = [*rows.take(travel.array(shared)).columns, travel.array(key[shared])]
             yield pa.RecordBatch.from_arrays(columns, ["id", "code", "within"])
 
 
@@ -173,12 +155,12 @@ def _in_cells(
     made = layout.layout_of(blocks, *coded.sample, cell_rows)
     cells = made.cells
     log.info("%d codes: %d cells by the values of %d blocks", coded.count, len(cells), len(blocks))
-    copy = _copying(made, keys_of(coded.packed.sparkSession, len(cells)), coded.bits // 8)
+    copy = _copying(made, travel.keys_of(coded.packed.sparkSession, len(cells)), coded.bits // 8)
     sent = coded.packed.mapInArrow(copy, "key long, cell int, side int, rows binary")
-    parts = to_tasks(sent, len(cells), "cell", "side")
+    parts = travel.to_tasks(sent, len(cells), "cell", "side")
 
     def join_cells(batches: Batches) -> Batches:
-        for cell, own in runs(batches, "cell"):
+        for cell, own in travel.runs(batches, "cell"):
             yield from join(cells[cell], own)
 
     return parts.mapInArrow(join_cells, schema)
@@ -189,18 +171,19 @@ def _copying(made: layout.Layout, keys: list[int], own: int) -> Callable[[Batche
     of their codes a copy has the one by which it came to its cell."""
 
     def copy(batches: Batches) -> Batches:
-        for rows in unpacked(batches):
-            codes = matrix(rows.column("code"))
+        for rows in travel.unpacked(batches):
+            codes = travel.matrix(rows.column("code"))
             for cell, side, there in layout.copies(made, codes):
                 if len(there) == 0:
                     continue
-                copied = rows.take(array(there))
+                copied = rows.take(travel.array(there))
                 if own < codes.shape[1]:
                     at = made.cells[cell].agree[0] // 8
                     kept = [codes[there, :own], codes[there, at : at + KEY_BYTES]]
-                    copied = with_codes(copied, np.hstack(kept))
-                columns = [array(np.array([one])) for one in (keys[cell], np.int32(cell), np.int32(side))]
-                columns.append(one_value(as_value(copied)))
+                    copied = travel.with_codes(copied, np.hstack(kept))
+                where = (keys[cell], np.int32(cell), np.int32(side))
+                columns = [travel.array(np.array([one])) for one in where]
+                columns.append(travel.one_value(travel.as_value(copied)))
                 yield pa.RecordBatch.from_arrays(columns, ["key", "cell", "side", "rows"])
 
     return copy
@@ -239,12 +222,12 @@ def components(
     >>> same = components(pairs(codes, max_distance=3))
     """
     stages = checkpoint or Checkpoint(near.sparkSession)
-    kind = kind_of(near, "id_a")
+    kind = travel.kind_of(near, "id_a")
     rounds: list[DataFrame] = []
 
     def connected(batches: Batches) -> Batches:
-        for piece in pieces(batches, task_pairs):
-            yield _connected(joined(piece))
+        for piece in travel.pieces(batches, task_pairs):
+            yield _connected(travel.joined(piece))
 
     left, count = stages.keep(near.where("id_a <> id_b").select("id_a", "id_b"), "edges")
     while count > task_pairs:
@@ -267,7 +250,7 @@ def _connected(pairs: pa.RecordBatch) -> pa.RecordBatch:
     """The ids of pairs with the least that each is connected to."""
     ids = pc.unique(pa.chunked_array(pairs.columns))
     ids = ids.take(pc.sort_indices(ids))
-    a, b = (numbers(pc.index_in(column, ids)) for column in pairs.columns)
+    a, b = (travel.numbers(pc.index_in(column, ids)) for column in pairs.columns)
     least = np.arange(len(ids))
     while len(a):
         np.minimum.at(least, np.maximum(least[a], least[b]), np.minimum(least[a], least[b]))
@@ -275,4 +258,4 @@ def _connected(pairs: pa.RecordBatch) -> pa.RecordBatch:
             least = least[least]
         apart = least[a] != least[b]
         a, b = a[apart], b[apart]
-    return pa.RecordBatch.from_arrays([ids, ids.take(array(least))], ["id", "least"])
+    return pa.RecordBatch.from_arrays([ids, ids.take(travel.array(least))], ["id", "least"])

@@ -18,20 +18,9 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import BinaryType, StringType, StructField, StructType
 
 from ..command import stream
-from .rows import (
-    PACKED_ROWS,
-    Batches,
-    array,
-    as_value,
-    joined,
-    kind_of,
-    matrix,
-    numbers,
-    one_row,
-    pieces,
-    unpacked,
-)
+from . import travel
 from .stages import Checkpoint
+from .travel import Batches
 
 #: Ids that the command carries as they are.
 KINDS = ("string", "int", "bigint")
@@ -136,11 +125,14 @@ class Coded:
         What is behind `bits` of a code are keys. With `is_tied` rows with equal codes may leave one of
         them."""
         check_kind(frame, name or "id")
-        kind = kind_of(frame)
+        kind = travel.kind_of(frame)
         looked_at = frame.mapInArrow(functools.partial(_look, is_tied), LOOKED_AT)
-        kept, found = stages.keep(looked_at, "packed codes", _seen)
-        if name is not None:
-            _check_unique(frame if ids is None else ids, name, found)
+        kept, rows = stages.keep(looked_at, "packed codes", lambda kept: kept.drop("rows", "equal").collect())
+        found = [{**json.loads(row["seen"]), "sample": row["sample"]} for row in rows]
+        spans = [span for one in found for span in one["spans"]]
+        ascend = None not in spans and all(a[1] < b[0] for a, b in itertools.pairwise(sorted(spans)))
+        if name is not None and not ascend:
+            check_ids(frame if ids is None else ids, name)
         used = [one for one in found if one["rows"] > 0]
         widths = {width for one in used for width in one["widths"]} or {1}
         if len(widths) > 1:
@@ -153,11 +145,11 @@ class Coded:
         return Coded(
             packed=kept.select("rows").where("rows is not null"),
             count=sum(one["rows"] for one in used),
-            kinds={one: kind_of(frame, one) for one in frame.columns},
+            kinds={one: travel.kind_of(frame, one) for one in frame.columns},
             bits=8 * own,
             keys=(width - own) // KEY_BYTES,
             sample=(codes, np.repeat([one["rows"] for one in used], some) / np.repeat(some, some)),
-            equal=equal.mapInArrow(unpacked, f"id_a {kind}, id_b {kind}"),
+            equal=equal.mapInArrow(travel.unpacked, f"id_a {kind}, id_b {kind}"),
         )
 
     def words(self, max_distance: int, has_within: bool | None = None) -> list[str]:
@@ -167,27 +159,17 @@ class Coded:
         return options(code="code", bits=bits, max_distance=max_distance, within=within)
 
 
-def checked_ids(rows: DataFrame, name: str) -> int:
-    """How many rows have ids, which the caller names `name`. Fails for those that the command does not
-    carry, that are null, or that are there twice."""
-    check_kind(rows, name)
-    found = _seen(rows.select("id").mapInArrow(functools.partial(_look, False), LOOKED_AT))
-    _check_unique(rows, name, found)
-    return sum(one["rows"] for one in found)
-
-
 def check_kind(rows: DataFrame, name: str) -> None:
     """Fails for ids of a type that the command does not carry."""
-    kind = kind_of(rows)
+    kind = travel.kind_of(rows)
     if kind not in KINDS:
         raise TypeError(f'"{name}" expected ids of {", ".join(KINDS)}, got {kind}: cast the column')
 
 
-def _check_unique(rows: DataFrame, name: str, found: list[dict[str, Any]]) -> None:
-    """Where ids do not ascend, their hashes are counted, and the ids whose hashes are equal."""
-    spans = [span for one in found for span in one["spans"]]
-    if None not in spans and all(a[1] < b[0] for a, b in itertools.pairwise(sorted(spans))):
-        return
+def check_ids(rows: DataFrame, name: str) -> None:
+    """Fails also for ids that are null, or there twice: their hashes are counted, and the ids whose hashes
+    are equal."""
+    check_kind(rows, name)
     hashed = rows.select("id", F.xxhash64("id").alias("hash"))
     counts = [F.count("*").alias("count"), F.max(F.isnull("id")).alias("has_null")]
     wrong = hashed.groupBy("hash").agg(*counts).where("count > 1 or has_null").select("hash")
@@ -200,31 +182,26 @@ def _check_unique(rows: DataFrame, name: str, found: list[dict[str, Any]]) -> No
         raise ValueError(f'"{name}" has the id {worst["id"]!r} {worst["count"]} times: ids must be unique')
 
 
-def _seen(looked_at: DataFrame) -> list[dict[str, Any]]:
-    found = looked_at.select("seen", "sample").collect()
-    return [{**json.loads(row["seen"]), "sample": row["sample"]} for row in found]
-
-
 def _look(is_tied: bool, batches: Batches) -> Batches:
-    """Packs rows with values in all columns, where they have codes. Says of each value how many rows it has,
-    the least and the largest width of their codes, and the span of the ids of each batch, null where they
-    do not ascend: not merged, since batches are of files, which come in any order, and a span with gaps
-    would hide others."""
-    for piece in pieces(batches, PACKED_ROWS):
+    """Packs rows with values in all columns. Says of each value how many rows it has, the least and the
+    largest width of their codes, and the span of the ids of each batch, null where they do not ascend: not
+    merged, since batches are of files, which come in any order, and a span with gaps would hide others."""
+    for piece in travel.pieces(batches, travel.PACKED_ROWS):
         parts = list(piece)
-        rows = joined(parts).drop_null()
+        rows = travel.joined(parts).drop_null()
         seen: dict[str, Any] = {"spans": [_span(one.column("id")) for one in parts]}
         values: dict[str, Any] = dict.fromkeys(("rows", "equal", "sample"))
-        if "code" in rows.schema.names and len(rows) > 0:
+        if len(rows) > 0:
             if is_tied:
                 rows, values["equal"] = _untied(rows)
             codes, some = rows.column("code"), min(SAMPLE, len(rows))
             is_long = pa.types.is_int64(codes.type)
             narrow, wide = (8, 8) if is_long else pc.min_max(pc.binary_length(codes)).as_py().values()
             if narrow == wide:
-                values["sample"] = matrix(codes.take(array(np.arange(some) * len(rows) // some))).tobytes()
-            seen["widths"], values["rows"] = [narrow, wide], as_value(rows)
-        yield one_row(**values, seen=json.dumps({**seen, "rows": len(rows)}).encode())
+                chosen = codes.take(travel.array(np.arange(some) * len(rows) // some))
+                values["sample"] = travel.matrix(chosen).tobytes()
+            seen["widths"], values["rows"] = [narrow, wide], travel.as_value(rows)
+        yield travel.one_row(**values, seen=json.dumps({**seen, "rows": len(rows)}).encode())
 
 
 def _span(ids: pa.Array) -> list[Any] | None:
@@ -238,11 +215,11 @@ def _untied(rows: pa.RecordBatch) -> tuple[pa.RecordBatch, pa.Buffer | None]:
     number = np.zeros(len(rows), np.int64)
     for name in {"code", "within"}.intersection(rows.schema.names):
         column = rows.column(name).dictionary_encode()
-        number = number * len(column.dictionary) + numbers(column.indices)
+        number = number * len(column.dictionary) + travel.numbers(column.indices)
     _, first, of_code = np.unique(number, return_index=True, return_inverse=True)
     if len(first) == len(rows):
         return rows, None
     others = np.flatnonzero(first[of_code] != np.arange(len(rows)))
-    ends = [rows.column("id").take(array(one)) for one in (first[of_code[others]], others)]
+    ends = [rows.column("id").take(travel.array(one)) for one in (first[of_code[others]], others)]
     equal = pa.RecordBatch.from_arrays(ends, ["id_a", "id_b"])
-    return rows.take(array(np.sort(first))), as_value(equal)
+    return rows.take(travel.array(np.sort(first))), travel.as_value(equal)

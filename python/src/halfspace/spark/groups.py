@@ -16,8 +16,8 @@ from ..command import on_file, stream
 from .cells import CELL_ROWS, Rows, between, components, ties
 from .codes import Coded, options
 from .pairs import Source
-from .rows import Batches, array, joined, kind_of, numbers
 from .stages import Checkpoint
+from .travel import Batches, array, joined, kind_of, numbers
 
 PLAN = ["id", "group", "action", "duplicate_of", "distance"]
 

@@ -24,9 +24,9 @@ from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
 from ..command import run, stream, write_rows
-from .codes import checked_ids, options
-from .rows import Batches, blobs, kind_of, one_row, opened, packed, runs, to_tasks
+from .codes import check_ids, options
 from .storage import Storage, reading
+from .travel import Batches, blobs, kind_of, one_row, opened, packed, runs, to_tasks
 
 #: Rows that a task writes, as a segment.
 SEGMENT_ROWS = 2_000_000
@@ -66,7 +66,8 @@ def build_index(
     if storage.in_tasks(1, lambda _: _newest(storage)):
         raise FileExistsError(f"{path} holds an index")
     chosen = rows.select(F.col(id).alias("id"), F.col(vector).alias("source"))
-    total = checked_ids(chosen, id)
+    check_ids(chosen, id)
+    total = chosen.count()
     if total == 0:
         raise ValueError("there are no rows to index")
     words = ["index", "-", "-q", "--id", "id", "--vector", "source", *options(**hashing)]

@@ -54,11 +54,12 @@ def blocks_of(bits: int, distance: int) -> list[list[int]]:
 
 def values_of(codes: np.ndarray, block: list[int]) -> np.ndarray:
     """By row the value of a block of bits; `codes` is a matrix of bytes."""
-    byte, bit = divmod(block[0] if block else 0, 8)
-    values = np.zeros(len(codes), np.uint32)
-    for i, column in enumerate(codes[:, byte : byte + 3].T):
-        values |= column.astype(np.uint32) << 8 * i
-    return (values >> bit & (1 << len(block)) - 1).astype(np.uint16)
+    values = np.zeros(len(codes), np.uint16)
+    for byte in {bit // 8 for bit in block}:
+        shift, column = 8 * byte - block[0], codes[:, byte].astype(np.uint16)
+        values |= column << shift if shift > 0 else column >> -shift
+    values &= np.uint16((1 << len(block)) - 1)
+    return values
 
 
 def layout_of(

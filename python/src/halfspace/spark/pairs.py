@@ -14,8 +14,8 @@ from pyspark.sql import functions as F
 from ..command import on_file
 from .cells import CELL_ROWS, Rows, between, components, near, pairs_of, ties
 from .codes import Coded, check_kind, fingerprint, options
-from .rows import Batches, kind_of
 from .stages import Checkpoint
+from .travel import Batches, kind_of
 
 #: How the command reads texts where it looks for near ones.
 NEAR_TEXT = {"tokens": "shingles:2", "counting": "log"}
@@ -161,14 +161,14 @@ class SimHashModel:
     def __post_init__(self) -> None:
         if self.measure not in ("cosine", "jaccard"):
             raise ValueError(f'measure expected cosine or jaccard, got "{self.measure}"')
+        self._hashing: dict[str, Any] = {} if self.measure == "cosine" else {**SETS, "counting": None}
 
     def transform(self, dataset: DataFrame) -> DataFrame:
         """The rows with a column of codes.
 
         >>> codes = SimHashModel("body", measure="jaccard").transform(pages)
         """
-        options: dict[str, Any] = SETS if self.measure == "jaccard" else {}
-        how = {"output": self.outputCol, "keep_columns": True, **options}
+        how = {"output": self.outputCol, "keep_columns": True, **self._hashing}
         return fingerprint(dataset, self.inputCol, bits=self.bits, **how)
 
     def approxSimilarityJoin(self, datasetA: DataFrame, datasetB: DataFrame, threshold: float) -> DataFrame:
@@ -180,14 +180,11 @@ class SimHashModel:
         """
         if not 0 < threshold <= 1:
             raise ValueError(f"threshold expected a similarity above 0 and at most 1, got {threshold}")
-        share = math.acos(threshold) / math.pi if self.measure == "cosine" else (1 - threshold) / 2
-        how: dict[str, Any] = {"max_distance": math.floor(share * self.bits + 1e-9), "bits": self.bits}
-        if self.measure == "cosine":
-            how["vector"] = self.inputCol
-        else:
-            how.update(text=self.inputCol, counting=None, **SETS)
-        other = None if datasetB is datasetA else datasetB
-        found = pairs(datasetA, other, id=self.id, **how)
+        is_cosine = self.measure == "cosine"
+        share = math.acos(threshold) / math.pi if is_cosine else (1 - threshold) / 2
+        how: dict[str, Any] = {"vector" if is_cosine else "text": self.inputCol, **self._hashing}
+        other, most = None if datasetB is datasetA else datasetB, math.floor(share * self.bits + 1e-9)
+        found = pairs(datasetA, other, id=self.id, max_distance=most, bits=self.bits, **how)
         part = F.col("distance") / self.bits
-        similarity = F.cos(part * math.pi) if self.measure == "cosine" else 1 - 2 * part
+        similarity = F.cos(part * math.pi) if is_cosine else 1 - 2 * part
         return found.withColumn("similarity", similarity)

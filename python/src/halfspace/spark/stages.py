@@ -12,7 +12,7 @@ from pyspark import StorageLevel, __version__
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 
-from .rows import is_classic
+from .travel import is_classic
 
 log = logging.getLogger(__name__)
 

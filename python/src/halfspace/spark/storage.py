@@ -22,7 +22,7 @@ from typing import Any
 from pyspark import SparkFiles
 from pyspark.sql import SparkSession
 
-from .rows import Batches, blobs, is_classic, one_row
+from .travel import Batches, blobs, is_classic, one_row
 
 HADOOP = "spark.hadoop."
 #: A JVM that only moves bytes, where the address space may be limited, as for the worker's Python.
