@@ -29,15 +29,6 @@ export async function jsonlRows(source: ByteSource, options: ReadOptions): Promi
   const { name } = source;
   const { types, kinds, isWanted = () => true } = options;
   const scan = new LineScan(source, options);
-  // The first lines are parsed once: null for a blank line.
-  let first: (JsonObject | null)[] = [];
-  await scan.ahead(() => {
-    try {
-      first.push(objectOf(scan));
-    } catch (error) {
-      throw lineError(scan.line, error, name);
-    }
-  });
 
   // Nulls for keys that a line lacks are not stored: with a new key on each line, they would take
   // memory in proportion to the square of the lines.
@@ -47,9 +38,14 @@ export async function jsonlRows(source: ByteSource, options: ReadOptions): Promi
     if (own.length === 0) values.set(key, own);
     return own;
   };
-  for (const value of first) {
-    for (const key in value) valuesOf(key).push(value[key]);
-  }
+  await scan.ahead(() => {
+    try {
+      const value = objectOf(scan);
+      for (const key in value) valuesOf(key).push(value[key]);
+    } catch (error) {
+      throw lineError(scan.line, error, name);
+    }
+  });
   for (const key of Object.keys(types)) valuesOf(key);
   checkColumnCount(values.size, name);
   const names = [...values.keys()];
@@ -62,15 +58,12 @@ export async function jsonlRows(source: ByteSource, options: ReadOptions): Promi
   values.clear();
   const assembler = new RowAssembler(plans, name, options.batchRows);
   const addRow = rowAdder(plans, assembler, options);
-  let line = 0;
   let row = 0;
   const add = () => {
-    const parsed = first[line++];
-    if (line === first.length) first = [];
     // Only a line that starts with a brace can be left out unparsed: other lines may be blank or
     // damaged.
     const isLeftOut = scan.bytes[scan.start] === BRACE && !isWanted(row);
-    const value = parsed !== undefined ? parsed : isLeftOut ? {} : objectOf(scan);
+    const value = isLeftOut ? {} : objectOf(scan);
     if (value === null) return false;
     row++;
     addRow(value);
