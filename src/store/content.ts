@@ -67,7 +67,7 @@ const ID_COLUMNS: Record<Exclude<IdKind, 'row'>, readonly string[]> = {
 };
 
 /** Bytes of memory that a block takes in the tables. */
-const TABLE_BYTES = 64;
+const TABLE_BYTES = 80;
 
 /** The segments `first` to `last` alone, by their positions; all by default. */
 export type SomeSegments = readonly [first: number, last: number] | undefined;
