@@ -30,8 +30,8 @@ import {
  * time than a call. Partitions near each other have numbers near each other.
  */
 const MAX_GAP = 2 ** 14;
-/** Ranges up to so long are waited for where the system holds them. */
-const MAX_SHORT_BYTES = 2 ** 17;
+/** Ranges up to so long are waited for where the system holds them: partitions of 2,000 rows. */
+const MAX_SHORT_BYTES = 2 ** 19;
 
 /** Reads a folder on disk for a stored index. */
 export class FolderPlace implements Place {
