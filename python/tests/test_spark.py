@@ -5,6 +5,7 @@ change (SMOKE=1) in one process, of which children and workers are killed; else 
 import collections
 import contextlib
 import functools
+import gc
 import hashlib
 import itertools
 import json
@@ -138,6 +139,13 @@ disks = []
 @contextlib.contextmanager
 def full(disk):
     """A disk has space for 16 KB; with less, Python would take another folder for temporary files."""
+    # Spark deletes shuffled rows of frames that are gone, some time after the garbage is collected.
+    gc.collect()
+    spark.sparkContext._jvm.System.gc()
+    before, free = None, os.statvfs(disk).f_bfree
+    while free != before:
+        time.sleep(1)
+        before, free = free, os.statvfs(disk).f_bfree
     filler = pathlib.Path(disk, "filler")
     with open(filler, "wb", buffering=0) as file:
         with contextlib.suppress(OSError):
