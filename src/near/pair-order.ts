@@ -9,7 +9,7 @@
  * Rows of a second collection are numbered behind those of the first.
  */
 
-import { ascending, byGroup, grown, toStarts } from '../base/arrays';
+import { byGroup, grown, toStarts } from '../base/arrays';
 import { newSecret } from '../base/hash-tables';
 import type { LongWork } from '../base/long-work';
 import type { Codes } from '../codes/codes';
@@ -31,8 +31,8 @@ export interface DistinctCodes {
   readonly count: number;
   /** Distinct codes below this number are those of the collection that was read first. */
   readonly firstDistinct: number;
-  /** For each row its distinct code, NONE for a null one. */
-  readonly distinctOfRow: Uint32Array;
+  /** For each row its distinct code, NONE for a null one. Null where distinct code i is row i. */
+  readonly distinctOfRow: Uint32Array | null;
   /** Rows of the first and of the second collection; the same object if there is only one. */
   readonly left: DistinctRows;
   readonly right: DistinctRows;
@@ -40,25 +40,20 @@ export interface DistinctCodes {
 
 /** The rows `start` to `end - 1` of a collection by their distinct codes. */
 class DistinctRows {
+  readonly start: number;
+  readonly end: number;
   /**
    * Rows in the order of their distinct codes, then of rows: those of code c are
-   * `rows[starts[c]]` to `rows[starts[c + 1] - 1]`.
+   * `rows[starts[c]]` to `rows[starts[c + 1] - 1]`. Both null where distinct code i is row i.
    */
-  readonly starts: Uint32Array;
-  readonly rows: Uint32Array;
+  readonly starts: Uint32Array | null = null;
+  readonly rows: Uint32Array | null = null;
 
   /** Sorts the rows by their codes, of which there are `count`: a counting sort. */
-  constructor(
-    distinctOfRow: Uint32Array,
-    readonly start: number,
-    readonly end: number,
-    count: number,
-  ) {
-    if (end - start === count && count === distinctOfRow.length) {
-      this.starts = ascending(count + 1); // no rows are equal: code i is row i
-      this.rows = this.starts.subarray(0, count);
-      return;
-    }
+  constructor(distinctOfRow: Uint32Array | null, start: number, end: number, count: number) {
+    this.start = start;
+    this.end = end;
+    if (distinctOfRow === null) return;
     const { starts, members } = byGroup(distinctOfRow.subarray(start, end), count);
     this.starts = starts;
     this.rows = start === 0 ? members : members.map((at) => start + at);
@@ -66,18 +61,23 @@ class DistinctRows {
 
   /** The first row of a distinct code in this collection, or NONE. */
   firstOf(distinct: number): number {
+    if (this.starts === null || this.rows === null) {
+      return distinct >= this.start && distinct < this.end ? distinct : NONE;
+    }
     const at = this.starts[distinct];
     return at < this.starts[distinct + 1] ? this.rows[at] : NONE;
   }
 
   /** The last row of a distinct code in this collection, or NONE. */
   lastOf(distinct: number): number {
+    if (this.starts === null || this.rows === null) return this.firstOf(distinct);
     const end = this.starts[distinct + 1];
     return this.starts[distinct] < end ? this.rows[end - 1] : NONE;
   }
 
   /** In a single collection: how many of `count` codes have their first row before `row`. */
   distinctBefore(row: number, count: number): number {
+    if (this.starts === null) return Math.min(row, count);
     let [low, high] = [0, count];
     while (low < high) {
       const middle = (low + high) >>> 1;
@@ -86,6 +86,11 @@ class DistinctRows {
     }
     return low;
   }
+}
+
+/** The distinct code of a row, or NONE for a null one. */
+export function distinctAt({ distinctOfRow }: DistinctCodes, row: number): number {
+  return distinctOfRow === null ? row : distinctOfRow[row];
 }
 
 /** Finds the distinct codes of a collection, or of two. */
@@ -113,7 +118,7 @@ export async function distinctOf(
     }
     ends.push(count);
   }
-  let distinctOfRow: Uint32Array = numbers;
+  let distinctOfRow: Uint32Array | null = count < present ? numbers : null;
   // With null rows, or the second collection in front, rows and positions in memory differ.
   if (present < total || sources[0].firstRow > 0) {
     distinctOfRow = new Uint32Array(total).fill(NONE);
@@ -199,7 +204,7 @@ export async function pairsInOrder(
   send: Send<OrderedPairs>,
   work: LongWork,
 ): Promise<void> {
-  const { left } = codes;
+  const { left, distinctOfRow } = codes;
   const held = new Held(codes, order);
   const out = new Batch(codes);
   for (let from = left.start; from < left.end; from = held.to) {
@@ -209,7 +214,8 @@ export async function pairsInOrder(
     });
     const wanted = { ...order, range: () => held.range() };
     await join(codes, wanted, (hits, count) => held.takeHits(hits, count), part);
-    if (held.isEmpty) continue;
+    // Without null or equal rows, a window without near codes has no pairs at all.
+    if (held.isEmpty && distinctOfRow === null) continue;
     await held.sort(work);
     for (let row = from; row < held.to; row++) {
       held.appendPairs(row, out);
@@ -230,13 +236,10 @@ class Held {
   /** False where pairs must differ in some bits: equal codes do not. */
   readonly #hasEqual: boolean;
   readonly #isOne: boolean;
-  readonly #areDistinct: boolean;
-  /** False where rows of equal codes mix: either code of a hit may have a pair's earlier row. */
-  readonly #isLowerFirst: boolean;
   /** Pairs that may be held before the window is cut. */
   readonly #maxHeld: number;
-  /** For each distinct code the first row in the window from which it has pairs, or NONE. */
-  readonly #rows: Uint32Array;
+  /** For each distinct code its first row in the window, or NONE; null where code i is row i. */
+  readonly #rows: Uint32Array | null;
   #firsts: Uint32Array;
   #others: Uint32Array;
   #distances: Uint16Array;
@@ -249,11 +252,8 @@ class Held {
     this.#isFirstOnly = isFirstOnly;
     this.#hasEqual = differ.length === 0;
     this.#isOne = codes.left === codes.right;
-    const rows = codes.left.rows.length + (this.#isOne ? 0 : codes.right.rows.length);
-    this.#areDistinct = codes.count === rows;
-    this.#isLowerFirst = this.#isOne && (this.#areDistinct || isFirstOnly);
     this.#maxHeld = maxHeld;
-    this.#rows = new Uint32Array(codes.count);
+    this.#rows = codes.distinctOfRow && new Uint32Array(codes.count);
     const capacity = Math.min(maxHeld, FIRST_HELD);
     this.#firsts = new Uint32Array(capacity);
     this.#others = new Uint32Array(capacity);
@@ -261,9 +261,8 @@ class Held {
     this.#starts = new Uint32Array(codes.count + 1);
   }
 
-  /** Without equal rows, a window without near codes has no pairs at all. */
   get isEmpty(): boolean {
-    return this.#count === 0 && this.#areDistinct;
+    return this.#count === 0;
   }
 
   /** Empties it, and begins a window at `from` that reaches to the last row. */
@@ -277,23 +276,26 @@ class Held {
    * first rows, so the lower one has the earlier first row.
    */
   range(): readonly [from: number, to: number] {
-    const { left, count, firstDistinct } = this.#codes;
-    if (!this.#isOne) return [0, firstDistinct];
-    const from = this.#isLowerFirst ? left.distinctBefore(this.from, count) : 0;
+    const { left, count, distinctOfRow, firstDistinct } = this.#codes;
+    if (!this.#isOne && distinctOfRow !== null) return [0, firstDistinct];
+    const isLowerFirst = distinctOfRow === null || this.#isFirstOnly;
+    const from = isLowerFirst ? left.distinctBefore(this.from, count) : 0;
     return [from, left.distinctBefore(this.to, count)];
   }
 
   /** Takes hits of the join: two distinct codes and their distance. */
   takeHits(hits: Uint32Array, count: number): void {
+    const areRows = this.#codes.distinctOfRow === null;
     for (let i = 0; i < HIT * count; i += HIT) {
       this.#take(hits[i], hits[i + 1], hits[i + 2]);
-      if (!this.#isLowerFirst) this.#take(hits[i + 1], hits[i], hits[i + 2]);
+      // Rows of equal codes mix: either code of a hit may have the earlier row of a pair.
+      if (!areRows) this.#take(hits[i + 1], hits[i], hits[i + 2]);
     }
   }
 
   /** Holds a pair if a row of `first` lies in the window, and one of `other` may come after it. */
   #take(first: number, other: number, distance: number): void {
-    const row = this.#rows[first];
+    const row = this.#rowOf(first);
     if (row === NONE) return;
     const { right } = this.#codes;
     const last = this.#isFirstOnly ? right.firstOf(other) : right.lastOf(other);
@@ -301,19 +303,26 @@ class Held {
     if (this.#count === this.#firsts.length) {
       if (this.#count >= this.#maxHeld) this.#cut();
       if (this.#count === this.#firsts.length) this.#grow();
-      if (this.#rows[first] === NONE) return;
+      if (this.#rowOf(first) === NONE) return;
     }
     this.#firsts[this.#count] = first;
     this.#others[this.#count] = other;
     this.#distances[this.#count++] = distance;
   }
 
+  /** The first row in the window from which a distinct code has pairs, or NONE. */
+  #rowOf(distinct: number): number {
+    if (this.#rows !== null) return this.#rows[distinct];
+    return distinct >= this.from && distinct < this.to ? distinct : NONE;
+  }
+
   #setWindow(from: number, to: number): void {
     [this.from, this.to] = [from, to];
-    const rows = this.#rows.fill(NONE);
-    const { left, distinctOfRow } = this.#codes;
+    const rows = this.#rows?.fill(NONE);
+    if (rows === undefined) return;
+    const { left } = this.#codes;
     for (let row = to - 1; row >= from; row--) {
-      const distinct = distinctOfRow[row];
+      const distinct = distinctAt(this.#codes, row);
       if (distinct === NONE) continue;
       if (!this.#isFirstOnly || left.firstOf(distinct) === row) rows[distinct] = row;
     }
@@ -327,7 +336,7 @@ class Held {
       this.#setWindow(this.from, this.from + Math.max(1, rows));
       let count = 0;
       for (let i = 0; i < this.#count; i++) {
-        if (this.#rows[this.#firsts[i]] === NONE) continue;
+        if (this.#rowOf(this.#firsts[i]) === NONE) continue;
         this.#firsts[count] = this.#firsts[i];
         this.#others[count] = this.#others[i];
         this.#distances[count++] = this.#distances[i];
@@ -361,21 +370,29 @@ class Held {
 
   /** Appends the pairs of a row: with rows of an equal code, and with rows of near codes. */
   appendPairs(row: number, out: Batch): void {
-    const { left, right, distinctOfRow } = this.#codes;
-    const distinct = distinctOfRow[row];
+    const { left, right } = this.#codes;
+    const distinct = distinctAt(this.#codes, row);
     if (distinct === NONE) return;
     const from = this.#starts[distinct];
     const end = this.#starts[distinct + 1];
+    const { starts, rows } = right;
     // Most rows have no pair: no code is near theirs, and none is equal that is not their own.
     const own = this.#isOne ? 1 : 0;
-    const isAlone = right.starts[distinct + 1] - right.starts[distinct] === own;
+    const isAlone = starts === null || starts[distinct + 1] - starts[distinct] === own;
     if (from === end && (isAlone || !this.#hasEqual)) return;
     if (this.#isFirstOnly && left.firstOf(distinct) !== row) return;
     const after = this.#isOne ? row : -1;
     out.begin(row);
-    if (this.#hasEqual) this.#appendRows(out, distinct, after, 0, false);
-    for (let i = from; i < end; i++) {
-      this.#appendRows(out, this.#others[i], after, this.#distances[i], this.#isFirstOnly);
+    if (starts === null || rows === null) {
+      // Without equal rows an equal code is that of a row of the other collection, or of itself.
+      for (let i = from; i < end; i++) {
+        if (this.#others[i] > after) out.append(this.#others[i], this.#distances[i]);
+      }
+    } else {
+      if (this.#hasEqual) this.#appendRows(out, distinct, after, 0, false);
+      for (let i = from; i < end; i++) {
+        this.#appendRows(out, this.#others[i], after, this.#distances[i], this.#isFirstOnly);
+      }
     }
     out.end();
   }
@@ -389,6 +406,7 @@ class Held {
     isFirstOnly: boolean,
   ): void {
     const { starts, rows } = this.#codes.right;
+    if (starts === null || rows === null) return;
     const from = starts[distinct];
     const end = isFirstOnly ? Math.min(from + 1, starts[distinct + 1]) : starts[distinct + 1];
     for (let at = from; at < end; at++) if (rows[at] > after) out.append(rows[at], distance);
