@@ -17,6 +17,7 @@ import { type Content, openContent } from './content';
 import { findManifest } from './generations';
 import type { Manifest } from './manifest';
 import {
+  allEnded,
   MissingFileError,
   type NamedFile,
   type Place,
@@ -30,7 +31,10 @@ import {
  * time than a call. Partitions near each other have numbers near each other.
  */
 const MAX_GAP = 2 ** 14;
-/** Ranges up to so long are waited for where the system holds them: partitions of 2,000 rows. */
+/**
+ * Ranges up to so long are waited for where the system holds them: of 10,000,000 rows of 384
+ * dimensions a partition has 280 KB.
+ */
 const MAX_SHORT_BYTES = 2 ** 19;
 
 /** Reads a folder on disk for a stored index. */
@@ -92,9 +96,7 @@ export class FolderPlace implements Place {
       if (got === length) continue;
       reads.push(fillRest(fd, path, memory.subarray(to + got, to + length), at + got));
     }
-    for (const one of await Promise.allSettled(reads)) {
-      if (one.status === 'rejected') throw one.reason;
-    }
+    await allEnded(reads);
   }
 
   #path({ name }: NamedFile): string {

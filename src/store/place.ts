@@ -100,6 +100,13 @@ export async function explained<T>(
   });
 }
 
+/** Waits until all reads have ended, then throws the first error. */
+export async function allEnded(reads: readonly Promise<void>[]): Promise<void> {
+  for (const one of await Promise.allSettled(reads)) {
+    if (one.status === 'rejected') throw one.reason;
+  }
+}
+
 /** Joined ranges have at most this many bytes: longer ones are faster in parallel. */
 const MAX_JOINED = 2 ** 22;
 

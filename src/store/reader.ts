@@ -11,7 +11,7 @@ import type { ByteRange } from '../table/arrow/messages';
 import { type BlockRows, type BodyKind, NO_VECTORS, ROWS, readBlock, readVectors } from './blocks';
 import { bodyIn, type Content, type StoredBody, type StoredSegment } from './content';
 import type { FolderFile } from './manifest';
-import { explained, type TargetRange } from './place';
+import { allEnded, explained, type TargetRange } from './place';
 
 /** A block of rows or copies of a segment, by its number there. */
 export interface BlockName {
@@ -165,8 +165,7 @@ export class Reader {
       if (own === undefined) byFile.set(file, [i]);
       else own.push(i);
     }
-    const reads = await Promise.allSettled(Array.from(byFile, ([file, own]) => read(file, own)));
-    for (const one of reads) if (one.status === 'rejected') throw one.reason;
+    await allEnded(Array.from(byFile, ([file, own]) => read(file, own)));
     for (const { length } of wanted) this.counts.bytes += length;
     this.counts.reads += wanted.length;
   }

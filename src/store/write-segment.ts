@@ -11,7 +11,7 @@ import type { Segment } from '../index/segment';
 import type { Space } from '../index/space';
 import { newResiduals } from '../kernels/residuals';
 import { tableOfVectors } from '../table/sealed/index-rows';
-import { type ColumnSchema, TableWriter } from '../table/sealed/sealed-table';
+import { TableWriter } from '../table/sealed/sealed-table';
 import {
   type BlockLayout,
   blocksToArrow,
@@ -82,19 +82,15 @@ export class SegmentWriter {
     const { bits, projection, seed, dimensions, texts } = header;
     const { firstRow } = range;
     const about = { bits, projection, seed, dimensions, texts, firstRow };
-    const begin = async (kind: FileKind, columns: readonly ColumnSchema[], header: object) => {
-      return { table: new TableWriter(columns, { ...header }), file: await writer.create(kind) };
+    const begin = async (kind: FileKind, table: TableWriter) => {
+      return { table, file: await writer.create(kind) };
     };
-    const { vectors: storage, residualBytes } = layout;
-    const rows = await begin('rows', columnsOfRows(layout), { kind: 'segment', ...about });
-    const vectors =
-      storage === 'none'
-        ? null
-        : await begin('vectors', columnsOfVectors(layout), { kind: 'vectors' });
-    const codes =
-      residualBytes === 0
-        ? null
-        : await begin('codes', columnsOfCodes(layout), { kind: 'codes', ...about });
+    const ofRows = new TableWriter(columnsOfRows(layout), { kind: 'segment', ...about });
+    const rows = await begin('rows', ofRows);
+    const ofVectors = new TableWriter(columnsOfVectors(layout), { kind: 'vectors' });
+    const vectors = layout.vectors === 'none' ? null : await begin('vectors', ofVectors);
+    const ofCodes = new TableWriter(columnsOfCodes(layout), { kind: 'codes', ...about });
+    const codes = layout.residualBytes === 0 ? null : await begin('codes', ofCodes);
     return new SegmentWriter(writer, layout, range, rows, vectors, codes);
   }
 
@@ -111,9 +107,14 @@ export class SegmentWriter {
       this.#hashes[this.#count + i] = hashOfId((ids as readonly Id[])[i]);
     }
     this.#count += count;
-    const { vectors: file, codes } = this;
-    await file?.file.write(file.table.add({ count, rows: tableOfVectors(vectors) }));
-    await codes?.file.write(codes.table.add(codesBatch(block, this.layout)));
+    if (this.vectors !== null) {
+      const { file, table } = this.vectors;
+      await file.write(table.add({ count, rows: tableOfVectors(vectors) }));
+    }
+    if (this.codes !== null) {
+      const { file, table } = this.codes;
+      await file.write(table.add(codesBatch(block, this.layout)));
+    }
   }
 
   /** Ends the files, which have all rows but not their carried columns. */
