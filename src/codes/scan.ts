@@ -8,7 +8,7 @@ import { byGroup, type Range } from '../base/arrays';
 import { checkMaxDistance, checkOptions, wrongType, wrongValue } from '../base/check';
 import { LONG_CALL, type LongCall, LongWork } from '../base/long-work';
 import { rowsOf, Smallest, weightOf, weightsOf } from '../base/top-k';
-import type { HammingKernel } from '../kernels/hamming';
+import { type HammingKernel, inGrowingSteps } from '../kernels/hamming';
 import { hammingKernel } from '../kernels/kernels';
 import { Codes } from './codes';
 import { checkLeast, type LeastSimilarity, widestAt } from './measure';
@@ -30,8 +30,6 @@ const OPTIONS = { k: { min: 1 }, maxDistance: null, minCosine: null, minJaccard:
 /** Bytes of codes, and queries, that are compared in a step: some milliseconds. */
 const STEP_BYTES = 1 << 21;
 const STEP_QUERIES = 128;
-/** Rows of the first step; each step is twice as long. So limits fall before most rows are read. */
-const FIRST_ROWS = 128;
 
 /**
  * Finds the `k` codes nearest to `query`, by distance, then row; or all within a limit. Compares
@@ -75,13 +73,10 @@ export async function scanAll(
 
 /** The rows of each step, ascending. */
 function steps({ count, bytesPerCode }: Codes): Range[] {
-  const most = Math.max(FIRST_ROWS, Math.floor(STEP_BYTES / bytesPerCode));
   const ranges: Range[] = [];
-  for (let first = 0, rows = FIRST_ROWS; first < count; rows *= 2) {
-    const end = Math.min(count, first + Math.min(rows, most));
+  inGrowingSteps(0, count, Math.floor(STEP_BYTES / bytesPerCode), (first, end) => {
     ranges.push({ first, end });
-    first = end;
-  }
+  });
   return ranges;
 }
 

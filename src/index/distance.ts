@@ -8,7 +8,7 @@
 import { grown } from '../base/arrays';
 import { keyOf, rowOf, rowsOf, Smallest, weightOf } from '../base/top-k';
 import { distance, distanceOfWords } from '../kernels/hamming';
-import { type HitSearch, NO_ROW } from '../kernels/hits';
+import { NO_ROW } from '../kernels/hits';
 import { weightedKernel } from '../kernels/weighted';
 import type { FilterMemory } from './filter';
 import type { Block, MemoryPart, Searched, Stepped, Want, Work } from './searched';
@@ -193,22 +193,27 @@ export class DistanceSearch implements Stepped {
   }
 
   /** Compares all codes of a block. */
-  #scan({ codes, first, end }: Block): void {
-    if (first >= end) return;
+  #scan(block: Block): void {
+    if (block.first >= block.end) return;
     const { filter, k } = this.#asked;
     const limit = this.#limit(this.#best);
     // With a filter more hits are sought until enough of the nearest are accepted.
     let keys: Float64Array | null = null;
     for (let want = filter === null ? k : FILTERED * k; keys === null; want *= FILTERED) {
-      const search = weightedKernel.nearest(codes, this.#code, Math.min(want, NO_ROW), limit);
-      search.range(first, end);
-      this.#work.codesCompared += end - first;
-      const isAll = search.held < want;
-      // A copy of the hits, since searches of user code overwrite them.
-      const found = keysOf(codes, search);
-      keys = filter === null ? found : this.#accepted(found.sort(), filter, isAll);
+      const found = this.#nearestOf(block, want, limit);
+      keys = filter === null ? found : this.#accepted(found.sort(), filter, found.length < want);
     }
     for (let i = 0; i < keys.length; i++) this.#best.take(weightOf(keys[i]), rowOf(keys[i]));
+  }
+
+  /** The keys (distance, row) of the nearest of a block, but those of removed rows. */
+  #nearestOf(block: Block, want: number, limit: number): Float64Array {
+    const most = Math.min(want, NO_ROW);
+    const { codes, weights } = weightedKernel.nearest(block.codes, block, this.#code, most, limit);
+    this.#work.codesCompared += block.end - block.first;
+    const keys = new Float64Array(codes.length);
+    for (let i = 0; i < keys.length; i++) keys[i] = keyOf(weights[i], block.codes.rows[codes[i]]);
+    return keys;
   }
 
   /**
@@ -225,19 +230,6 @@ export class DistanceSearch implements Stepped {
     const isEnough = isAll || count === k || next < keys.length;
     return isEnough ? keys.subarray(0, count) : null;
   }
-}
-
-/** The keys (distance, row) of the hits of a scan, without those of removed rows. */
-function keysOf({ rows }: Block['codes'], search: HitSearch): Float64Array {
-  const { limit } = search;
-  const hits = search.hits();
-  const keys = new Float64Array(hits.count);
-  let count = 0;
-  for (let i = 0; i < hits.count; i++) {
-    const row = rows[hits.codes[i]];
-    if (hits.weights[i] <= limit && row !== NO_ROW) keys[count++] = keyOf(hits.weights[i], row);
-  }
-  return keys.subarray(0, count);
 }
 
 /** Widest block: a table has a start for each of its values. */

@@ -10,7 +10,7 @@
  *    until those that follow are too unlikely to enter.
  */
 
-import { Highest, rowsOf, Smallest, weightsOf } from '../base/top-k';
+import { Highest, rowsOf, Smallest, weightOf, weightsOf } from '../base/top-k';
 import { EntrySearch, type FoundEntries, ONE_WEIGHT } from '../kernels/residuals';
 import { MAX_ENTRY, MAX_WEIGHT, type WeightTables, weightedKernel } from '../kernels/weighted';
 import type { FilterMemory } from './filter';
@@ -367,7 +367,6 @@ class ByCode {
   readonly #best: Smallest;
   readonly #wanted: number;
   readonly #work: Work;
-  #held = 0;
 
   constructor(index: Searched, query: Query, wanted: number, work: Work) {
     this.#index = index;
@@ -393,16 +392,14 @@ class ByCode {
     ranges: readonly CodeRange[],
     rowAt: (place: number) => number,
   ): void {
-    const search = weightedKernel.search(codes, this.#weights, this.#wanted);
-    for (const { first, end, codesAt } of ranges) {
-      if (first < end) search.range(first, end, codesAt);
-      this.#work.codesCompared += end - first;
-    }
-    const hits = search.hits();
-    for (let i = 0; i < hits.count; i++) {
-      if (hits.weights[i] > search.limit) continue;
-      this.#best.take(hits.weights[i], rowAt(hits.codes[i]));
-      this.#held++;
+    const best = this.#best;
+    const { tables, maxWeight } = this.#weights;
+    const limit = () => Math.min(maxWeight, weightOf(best.bound));
+    for (const range of ranges) {
+      weightedKernel.eachWithin(codes, range, tables, limit, (place, weight) =>
+        best.take(weight, rowAt(place)),
+      );
+      this.#work.codesCompared += range.end - range.first;
     }
   }
 
@@ -411,7 +408,7 @@ class ByCode {
     const keys = this.#best.result();
     const found = { weights: weightsOf(keys), rows: rowsOf(keys), positions: null };
     const candidates = { ...found, cosineOf, error: Number.POSITIVE_INFINITY };
-    return { candidates, isAll: this.#held < this.#wanted };
+    return { candidates, isAll: keys.length < this.#wanted };
   }
 }
 

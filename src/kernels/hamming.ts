@@ -47,6 +47,23 @@ export interface HammingKernel {
   ): void;
 }
 
+/** Rows of the first step: few, since no limits are known yet. */
+const FIRST_ROWS = 128;
+
+/** Cuts rows into steps, each twice as long as the one before, up to `most`. */
+export function inGrowingSteps(
+  first: number,
+  end: number,
+  most: number,
+  visit: (from: number, to: number) => void,
+): void {
+  for (let from = first, rows = FIRST_ROWS; from < end; rows *= 2) {
+    const to = Math.min(end, from + Math.min(rows, most));
+    visit(from, to);
+    from = to;
+  }
+}
+
 /** `hitsOfMany` by one `hitsInto` for each block of rows, which fits the cache, and each query. */
 export function hitsByQuery(
   kernel: HammingKernel,

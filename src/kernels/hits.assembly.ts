@@ -4,15 +4,13 @@
 // limit was higher stay in memory, and the caller drops them.
 //
 // Layout, as u32 at these byte offsets: 0 the limit (inclusive), 4 `want`, 8 the number of hits
-// within the limit, 12 the address of the next hit, 16 the end of the space for hits, 32 to 63
-// space for two 128-bit registers, from 64 on the number of hits of each weight. hits.ts
-// writes it.
+// within the limit, 12 the address of the next hit, 16 the end of the space for hits, from 64 on
+// the number of hits of each weight. hits.ts writes it.
 
 // Byte offsets of the state, see above.
-export const ROOM: usize = 32;
 const COUNTS: usize = 64;
-export const WANT: usize = 4;
-export const HELD: usize = 8;
+const WANT: usize = 4;
+const HELD: usize = 8;
 export const NEXT: usize = 12;
 export const END: usize = 16;
 /** Bytes of a hit: code and weight, as u32. */

@@ -19,31 +19,10 @@ export interface RowCodes {
 }
 
 /** `count` pairs (code, weight): position of a code among those searched, and its weight. */
-interface Hits {
+export interface Hits {
   readonly codes: Uint32Array;
   readonly weights: Uint32Array;
   readonly count: number;
-}
-
-/** A search over codes that lie one after another. */
-export interface HitSearch {
-  /**
-   * The limit so far, inclusive: the lowest weight within which are at least `want` of the codes
-   * seen, or the initial limit while there are fewer.
-   */
-  readonly limit: number;
-  /** The number of codes seen whose weight is within the limit. */
-  readonly held: number;
-  /**
-   * Weighs codes `first` to `end - 1`, code 0 at the address `codesAt` where it is not the first of
-   * all codes. A search may take several ranges.
-   */
-  range(first: number, end: number, codesAt?: number): void;
-  /**
-   * All codes seen within the limit, in no order, and perhaps some that were within an earlier one.
-   * Valid until the next search begins in the same memory.
-   */
-  hits(): Hits;
 }
 
 /**
@@ -189,28 +168,5 @@ export class HitState {
     const count = searchKernels(this.#memory).sortHits(this.at, this.#hitsAt, end) >>> 0;
     const codes = new Uint32Array(this.#buffer, end, count);
     return { codes, weights: new Uint32Array(this.#buffer, end + 4 * count, count), count };
-  }
-
-  /**
-   * A search over codes by a kernel: `look` weighs codes `first` to `end - 1` and returns the code
-   * to continue with, which is `end`, or an earlier one when the space for hits is full.
-   */
-  search(look: (first: number, end: number, codesAt?: number) => number): HitSearch {
-    const state = this;
-    return {
-      get limit() {
-        return state.limit;
-      },
-      get held() {
-        return state.held;
-      },
-      range(first, end, codesAt) {
-        for (let next = look(first, end, codesAt); next < end; ) {
-          state.drain();
-          next = look(next, end, codesAt);
-        }
-      },
-      hits: () => state.drain(),
-    };
   }
 }

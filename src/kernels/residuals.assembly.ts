@@ -10,7 +10,7 @@
 // Registers are loaded whole, so up to 15 bytes behind the last row are read.
 
 import { END, HIT, NEXT, take } from './hits.assembly';
-import { highs, lows, nibbleMask } from './weighted.assembly';
+import { nibbleMask } from './weighted.assembly';
 
 const ONE: i32 = 2048;
 const BLOCK: u32 = 16;
@@ -310,75 +310,4 @@ export function weighEntries(
     if (!takeRange(ranges, bytes, own, work)) return i;
   }
   return rangeCount;
-}
-
-/**
- * Half of what turns 16 x 16 bytes: rows i and i + 8, byte by byte in turn, become rows 2 i and
- * 2 i + 1, and the same again.
- */
-@inline
-function turnHalf(from: usize, stride: usize, to: usize): void {
-  for (const end = to + 256; to < end; to += 64, from += stride) {
-    const a = v128.load(from);
-    const b = v128.load(from + 4 * stride);
-    const c = v128.load(from + 8 * stride);
-    const d = v128.load(from + 12 * stride);
-    const even = lows(a, c);
-    const odd = highs(a, c);
-    const nextEven = lows(b, d);
-    const nextOdd = highs(b, d);
-    v128.store(to, lows(even, nextEven));
-    v128.store(to, highs(even, nextEven), 16);
-    v128.store(to, lows(odd, nextOdd), 32);
-    v128.store(to, highs(odd, nextOdd), 48);
-  }
-}
-
-/**
- * Writes `bytes` bytes of each of 16 rows, `stride` bytes apart, as blocks hold them: byte 0 of all
- * rows, then byte 1. `work` is space for 512 bytes; up to 15 bytes behind those of a row are read.
- */
-function turnRows(from: usize, stride: usize, bytes: usize, to: usize, work: usize): void {
-  const other = work + 256;
-  for (let at: usize = 0; at < bytes; at += BLOCK) {
-    turnHalf(from + at, stride, work);
-    const isWhole = bytes - at >= BLOCK;
-    turnHalf(work, BLOCK, isWhole ? to : other);
-    if (!isWhole) memory.copy(to, other, (bytes - at) * BLOCK);
-    to += BLOCK * BLOCK;
-  }
-}
-
-/** The nearest integer, of two equally near ones the higher, as Math.round has it. */
-@inline
-function rounded(value: f64): f64 {
-  const below = Math.floor(value);
-  return value - below >= 0.5 ? below + 1 : below;
-}
-
-/**
- * Writes both halves of the blocks of `count` rows, a multiple of 16: from codes of two times
- * `bytes` bytes, one after another, and their scales. A coarse scale is the scale times `unit`,
- * rounded. `work` is as in `turnRows`, which reads behind the last code.
- */
-export function layRows(
-  codes: usize, bytes: usize, scales: usize, unit: f64, count: u32, sides: usize,
-  secondHalves: usize, work: usize,
-): void {
-  const stride = 2 * bytes;
-  for (let row: u32 = 0; row < count; row += BLOCK) {
-    turnRows(codes, stride, bytes, sides, work);
-    sides += bytes * BLOCK;
-    for (let i: usize = 0; i < BLOCK; i++) {
-      const coarse = rounded(<f64>load<f32>(scales + (i << 2)) * unit);
-      store<i16>(sides + (i << 1), <i16>min(<f64>i16.MAX_VALUE, coarse));
-    }
-    sides += COARSE;
-    turnRows(codes + bytes, stride, bytes, secondHalves, work);
-    secondHalves += bytes * BLOCK;
-    memory.copy(secondHalves, scales, SCALES);
-    secondHalves += SCALES;
-    codes += stride * BLOCK;
-    scales += SCALES;
-  }
 }

@@ -50,7 +50,7 @@ export const wholeBlocks = (count: number) => Math.ceil(count / BLOCK_ROWS) * BL
 
 /** Bytes of a coarse scale, and of a scale. */
 const COARSE_BYTES = 2;
-export const SCALE_BYTES = 4;
+const SCALE_BYTES = 4;
 
 /** Bytes that a row takes. */
 export const bytesOfRow = (bytesPerRow: number) => bytesPerRow + COARSE_BYTES + SCALE_BYTES;
@@ -61,7 +61,7 @@ type Layout = Pick<Residuals, 'bytesPerRow' | 'capacity'>;
 const lanesOf = ({ capacity }: Layout, row: number) => Math.min(BLOCK_ROWS, capacity - (row & ~15));
 
 /** Index in `bytes` of the first half of the block of a row. */
-export const sidesAt = ({ bytesPerRow }: Layout, row: number) =>
+const sidesAt = ({ bytesPerRow }: Layout, row: number) =>
   (row & ~15) * (bytesPerRow / 2 + COARSE_BYTES);
 
 /** The same of the second half. */
@@ -147,15 +147,12 @@ export function setScale(rows: Residuals, row: number, scale: number): void {
   view.setInt16(coarseAt(rows, row), coarseScale(rows.bytesPerRow, scale), true);
 }
 
-/** What scales are multiplied by to be coarse. */
-export const coarseUnit = (bytesPerRow: number) => Math.sqrt(4 * bytesPerRow) * 2 ** 14;
-
 /**
  * The scale of a row as an integer of 15 bits: differences of length 1 have some 10,000, and no row
  * differs from its centroid by more than 2.
  */
 export function coarseScale(bytesPerRow: number, scale: number): number {
-  return Math.min(32_767, Math.round(scale * coarseUnit(bytesPerRow)));
+  return Math.min(32_767, Math.round(scale * Math.sqrt(4 * bytesPerRow) * 2 ** 14));
 }
 
 /** For each four sides, 16 integers of 0..31: what each value adds to a sum. */

@@ -7,6 +7,6 @@ export {
   groupProducts, highProducts, largestOfGroups, nearestLists, nearestRows, orderInto, productsInto,
   roundRows, secondOfGroups, sumRows,
 } from './products.assembly';
-export { layRows, weighEntries } from './residuals.assembly';
+export { weighEntries } from './residuals.assembly';
 export { encodeRows, residualTablesInto, rotate } from './rotation.assembly';
 export { weightedHits } from './weighted.assembly';

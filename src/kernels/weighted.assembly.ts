@@ -1,17 +1,12 @@
-// Weighted Hamming distances. weighted.ts states the contract and the tables,
-// hits.assembly.ts the state of a search. Codes are `bytes` bytes each, one after another, at any
-// address.
+// Weighted Hamming distances. weighted.ts states the contract and the tables. Codes are `bytes`
+// bytes each, one after another, at any address.
 //
 // Fast because a table of 16 bytes fits a register: one swizzle looks up four bits of 16 codes.
 // For this, 8 bytes of 16 codes are transposed so that a register holds the same byte of each.
 // An entry is at most 31, so that sums of 8 entries stay below 256 and are widened to 16 bits once.
 // Reads up to 16 codes and 7 bytes behind the last; a CodeMemory has this space.
 
-import { END, HIT, NEXT, ROOM, take } from './hits.assembly';
-
 const BLOCK: usize = 16;
-/** The offset in the state of the 16-bit sums of a block. */
-const SUMS: usize = ROOM;
 
 /** 8 bytes of a code, and of the code 8 codes behind it. */
 @inline
@@ -21,13 +16,13 @@ function pairOf(code: usize, bytes: usize): v128 {
 
 /** Interleaves the lower halves of two registers byte by byte. */
 @inline
-export function lows(a: v128, b: v128): v128 {
+function lows(a: v128, b: v128): v128 {
   return i8x16.shuffle(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
 }
 
 /** Interleaves the upper halves of two registers byte by byte. */
 @inline
-export function highs(a: v128, b: v128): v128 {
+function highs(a: v128, b: v128): v128 {
   return i8x16.shuffle(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
 }
 
@@ -66,10 +61,10 @@ function twoBytes(low: v128, high: v128, tables: usize, isHigh: bool, mask: v128
     : i8x16.add(lowNibbles(first, tables, mask), lowNibbles(second, tables + 32, mask));
 }
 
-/** Adds the weights of 8 bytes of each of 16 codes to the sums in the state. */
+/** Adds the weights of 8 bytes of each of 16 codes to their 16-bit sums. */
 @inline
 function addEightBytes(
-  code: usize, bytes: usize, tables: usize, state: usize, mask: v128,
+  code: usize, bytes: usize, tables: usize, sums: usize, mask: v128,
 ): void {
   // A register holds 8 bytes of codes i and i + 8. Three rounds interleave them until a half holds
   // one byte of eight codes: x0 bytes 0 and 1 of codes 0..7, y0 the same of codes 8..15.
@@ -107,55 +102,42 @@ function addEightBytes(
   high = i8x16.add(high, twoBytes(x3, y3, tables + 192, true, mask));
   const first = i16x8.add(i16x8.extend_low_i8x16_u(low), i16x8.extend_low_i8x16_u(high));
   const last = i16x8.add(i16x8.extend_high_i8x16_u(low), i16x8.extend_high_i8x16_u(high));
-  v128.store(state, i16x8.add(v128.load(state, SUMS), first), SUMS);
-  v128.store(state, i16x8.add(v128.load(state, SUMS + 16), last), SUMS + 16);
+  v128.store(sums, i16x8.add(v128.load(sums), first));
+  v128.store(sums, i16x8.add(v128.load(sums, 16), last), 16);
 }
 
 /** Weighs a block of 16 codes; bit i of the result is set where code i is within the limit. */
 @inline
-function blockMask(code: usize, bytes: usize, tables: usize, state: usize, limit: v128): u32 {
+function blockMask(code: usize, bytes: usize, tables: usize, sums: usize, limit: v128): u32 {
   const mask = nibbleMask(bytes);
-  v128.store(state, i16x8.splat(0), SUMS);
-  v128.store(state, i16x8.splat(0), SUMS + 16);
+  v128.store(sums, i16x8.splat(0));
+  v128.store(sums, i16x8.splat(0), 16);
   for (let at: usize = 0; at < bytes; at += 8) {
-    addEightBytes(code + at, bytes, tables + (at << 5), state, mask);
+    addEightBytes(code + at, bytes, tables + (at << 5), sums, mask);
   }
-  const first = i16x8.le_u(v128.load(state, SUMS), limit);
-  const last = i16x8.le_u(v128.load(state, SUMS + 16), limit);
+  const first = i16x8.le_u(v128.load(sums), limit);
+  const last = i16x8.le_u(v128.load(sums, 16), limit);
   return i8x16.bitmask(i8x16.narrow_i16x8_s(first, last));
 }
 
 /**
- * Appends the hits among codes `first` to `end - 1` within the falling limit of `state` as pairs of
- * u32 (code, weight) in order. Skips codes whose entry in `rows` is 2^32 - 1. Returns the code to
- * continue with: `end`, unless the space for hits is full.
+ * Writes the codes `first` to `end - 1` whose weight is at most `limit` to `hits` as pairs of u32
+ * (code, weight) in order, and returns their end; there must be room for all. `sums` is space for
+ * 32 bytes.
  */
 export function weightedHits(
-  codes: usize, first: u32, end: u32, bytes: usize, tables: usize, rows: usize, state: usize,
-): u32 {
-  let hits = load<u32>(state, NEXT);
-  const full = load<u32>(state, END);
-  let top = load<u32>(state);
-  let limit = i16x8.splat(<i16>top);
+  codes: usize, first: u32, end: u32, bytes: usize, tables: usize, limit: u32, sums: usize,
+  hits: usize,
+): usize {
+  const most = i16x8.splat(<i16>limit);
   for (let code = first; code < end; code += <u32>BLOCK) {
-    let mask = blockMask(codes + <usize>code * bytes, bytes, tables, state, limit);
+    let mask = blockMask(codes + <usize>code * bytes, bytes, tables, sums, most);
     if (end - code < <u32>BLOCK) mask &= (1 << (end - code)) - 1;
-    if (mask == 0) continue;
-    if (hits + <u32>(BLOCK * HIT) > full) {
-      store<u32>(state, hits, NEXT);
-      return code;
-    }
-    for (; mask != 0; mask &= mask - 1) {
+    for (; mask != 0; mask &= mask - 1, hits += 8) {
       const lane = ctz<u32>(mask);
-      if (load<u32>(rows + (<usize>(code + lane) << 2)) == 0xffffffff) continue;
-      const weight = <u32>load<u16>(state + (<usize>lane << 1), SUMS);
-      if (weight > top) continue;
-      take(state, hits, code + lane, weight);
-      hits += <u32>HIT;
-      top = load<u32>(state);
+      store<u32>(hits, code + lane);
+      store<u32>(hits, load<u16>(sums + (<usize>lane << 1)), 4);
     }
-    limit = i16x8.splat(<i16>top);
   }
-  store<u32>(state, hits, NEXT);
-  return end;
+  return hits;
 }

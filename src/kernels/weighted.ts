@@ -1,12 +1,14 @@
 /**
- * Searches for the codes of a CodeMemory that are nearest to a query: by Hamming distance, or by a
- * weighted one. There each bit in which a code differs from the query counts with its own integer
- * weight; the sum of the weights of four bits is looked up in a table of 16.
+ * Compares the codes of a CodeMemory with a query: by Hamming distance, or by a weighted one. There
+ * each bit in which a code differs from the query counts with its own integer weight; the sum of
+ * the weights of four bits is looked up in a table of 16.
  */
 
-import { type HitSearch, HitState, type RowCodes } from './hits';
+import type { Range } from '../base/arrays';
+import { inGrowingSteps } from './hamming';
+import { HitState, type Hits, NO_ROW, type RowCodes } from './hits';
 import { countsWords } from './kernels';
-import { homeOf } from './memory';
+import { homeOf, Stage } from './memory';
 import { searchKernels } from './search-kernels';
 
 export interface WeightTables {
@@ -25,32 +27,57 @@ export const MAX_WEIGHT = 65_535;
 /** Sums of 8 entries stay below 256, so that kernels add them as bytes before they widen them. */
 export const MAX_ENTRY = 31;
 
+/** Codes of one call: so few that there is space for all as hits. */
+const MOST_CODES = 4096;
+
 export const weightedKernel = {
-  /** A search for the `want` lightest of the codes, see hits.ts. */
-  search(from: RowCodes, { tables, maxWeight }: WeightTables, want: number): HitSearch {
-    const { codes, rows, bytesPerCode } = from;
-    const memory = homeOf(codes);
-    const state = new HitState(memory, maxWeight, want, tables.length);
-    const { at, extraAt } = state;
-    memory.bytes.set(tables, extraAt);
+  /**
+   * Passes the codes of a range whose weight is at most the limit to `take`, in order, but those
+   * that stand for no row. Code 0 is at the address `codesAt`. The limit is read again for each of
+   * some blocks, short ones first.
+   */
+  eachWithin(
+    { codes, rows, bytesPerCode }: RowCodes,
+    { first, end, codesAt = codes.byteOffset }: Range & { readonly codesAt?: number },
+    tables: Uint8Array,
+    limit: () => number,
+    take: (code: number, weight: number) => void,
+  ): void {
+    const stage = new Stage(homeOf(codes));
+    const { memory } = stage;
+    const [sums, tablesAt] = [stage.space(32), stage.add(tables)];
+    const hitsAt = stage.space(8 * MOST_CODES);
+    const hits = new Uint32Array(memory.bytes.buffer, hitsAt, 2 * MOST_CODES);
     const { weightedHits } = searchKernels(memory);
-    const rowsAt = rows.byteOffset;
-    return state.search((first, end, codesAt = codes.byteOffset) =>
-      weightedHits(codesAt, first, end, bytesPerCode, extraAt, rowsAt, at),
-    );
+    inGrowingSteps(first, end, MOST_CODES, (from, to) => {
+      const given = [bytesPerCode, tablesAt, limit(), sums, hitsAt] as const;
+      const found = (weightedHits(codesAt, from, to, ...given) - hitsAt) / 4;
+      for (let i = 0; i < found; i += 2) {
+        if (rows[hits[i]] !== NO_ROW) take(hits[i], hits[i + 1]);
+      }
+    });
   },
 
-  /** A search for the `want` nearest of the codes within `maxDistance`, see hits.ts. */
-  nearest(from: RowCodes, query: Uint8Array, want: number, maxDistance: number): HitSearch {
-    const { codes, rows, bytesPerCode } = from;
+  /**
+   * The codes of a range within `maxDistance` that are nearest, but those that stand for no row:
+   * `want` of them, and all as near as the last; by distance. Valid until the next call in this
+   * memory.
+   */
+  nearest(
+    { codes, rows, bytesPerCode }: RowCodes,
+    { first, end }: Range,
+    query: Uint8Array,
+    want: number,
+    maxDistance: number,
+  ): Hits {
     const memory = homeOf(codes);
     const state = new HitState(memory, maxDistance, want, bytesPerCode);
-    const { at, extraAt } = state;
-    memory.bytes.set(query, extraAt);
-    const { nearestHits } = memory.kernels;
-    const [codesAt, rowsAt, is64] = [codes.byteOffset, rows.byteOffset, countsWords()];
-    return state.search((first, end) =>
-      nearestHits(is64, codesAt, first, end, bytesPerCode, extraAt, rowsAt, at),
-    );
+    memory.bytes.set(query, state.extraAt);
+    const given = [bytesPerCode, state.extraAt, rows.byteOffset, state.at] as const;
+    const is64 = countsWords();
+    for (let next = first; ; state.drain()) {
+      next = memory.kernels.nearestHits(is64, codes.byteOffset, next, end, ...given);
+      if (next === end) return state.sorted();
+    }
   },
 };

@@ -58,33 +58,45 @@ describe.each([
   ['scalar', scalarWeighted],
   ['WebAssembly', weightedKernel],
 ] as const)('weighted, %s kernel', (_, kernel) => {
-  it.each([1, 2, 7, 8, 9, 13, 16, 25, 32, 64, 128])('finds the lightest of %i bytes', (bytes) => {
+  it.each([1, 2, 7, 8, 9, 13, 16, 25, 32, 64, 128])('weighs codes of %i bytes', (bytes) => {
     for (const count of [1, 15, 16, 17, 333]) {
       const { memory, tables, most, weights } = example(bytes, count, 1000 * bytes + count);
-      for (const want of [1, 10, 400]) {
-        const search = kernel.search(memory, { tables, maxWeight: most }, want);
-        search.range(0, Math.min(5, count));
-        search.range(Math.min(5, count), count);
-        const { limit } = search;
-        const { codes, weights: found, count: held } = search.hits();
-        const hits = Array.from({ length: held }, (_, i) => [codes[i], found[i]]);
-        const live = weights.map((w, code) => [code, w]).filter(([code]) => code % 7 !== 3);
-        const sorted = live.map(([, w]) => w).sort((a, b) => a - b);
-        expect(limit).toBe(want < sorted.length ? sorted[want - 1] : limit);
-        const expected = live.filter(([, w]) => w <= limit);
-        expect(expected.length).toBeGreaterThanOrEqual(Math.min(want, sorted.length));
-        expect(hits.filter(([, w]) => w <= limit).sort((a, b) => a[0] - b[0])).toEqual(expected);
+      const live = weights.map((w, code) => [code, w]).filter(([code]) => code % 7 !== 3);
+      const sorted = live.map(([, w]) => w).sort((a, b) => a - b);
+      for (const limit of [most, sorted[Math.min(10, sorted.length - 1)], 0]) {
+        const hits: number[][] = [];
+        const middle = Math.min(5, count);
+        for (const range of [
+          { first: 0, end: middle },
+          { first: middle, end: count },
+        ]) {
+          const take = (...hit: number[]) => hits.push(hit);
+          kernel.eachWithin(memory, range, tables, () => limit, take);
+        }
+        expect(hits).toEqual(live.filter(([, w]) => w <= limit));
       }
     }
   });
 
-  it('loses nothing when more hits come than its room holds', () => {
-    const count = 120_000;
-    const memory = new CodeMemory(8, count);
-    memory.rows.fill(1, 0, count);
-    const search = kernel.search(memory, { tables: new Uint8Array(256), maxWeight: 0 }, 10);
-    search.range(0, count);
-    expect(search.hits().count).toBe(count);
+  it('reads the limit again for each block, and code 0 where it is', () => {
+    const { memory, tables, most, weights } = example(8, 20_000, 5);
+    let limit = most;
+    const seen: number[] = [];
+    kernel.eachWithin(
+      memory,
+      { first: 7, end: 19_993, codesAt: memory.codes.byteOffset },
+      tables,
+      () => limit,
+      (code, weight) => {
+        expect(weight).toBe(weights[code]);
+        seen.push(code);
+        limit = Math.min(limit, weight);
+      },
+    );
+    const live = weights.map((w, code) => [w, code]).filter(([, code]) => code % 7 !== 3);
+    const [[lightest]] = live.slice(6, -6).sort((a, b) => a[0] - b[0]);
+    expect(limit).toBe(lightest);
+    expect(seen.length).toBeLessThan(2000);
   });
 });
 
@@ -209,17 +221,24 @@ describe.each(['popcnt64', 'popcnt8'] as const)('nearest, %s', (name) => {
       return [code, distance(query, memory.codes, code * bytes)];
     }).filter(([code]) => code % 7 !== 3);
     for (const want of [1, 20, 1000]) {
-      const search = weightedKernel.nearest(memory, query, want, 8 * bytes);
-      search.range(0, 100);
-      search.range(100, 333);
-      const { limit } = search;
-      const { codes, weights, count } = search.hits();
+      const range = { first: 5, end: 330 };
+      const near = weightedKernel.nearest(memory, range, query, want, 8 * bytes);
+      const { codes, weights, count } = near;
       const hits = Array.from({ length: count }, (_, i) => [codes[i], weights[i]]);
-      const expected = all.filter(([, d]) => d <= limit);
-      expect(hits.filter(([, d]) => d <= limit).sort((a, b) => a[0] - b[0])).toEqual(expected);
-      const distances = all.map(([, d]) => d).sort((a, b) => a - b);
-      expect(limit).toBe(want < all.length ? distances[want - 1] : 8 * bytes);
+      const own = all.filter(([code]) => code >= range.first && code < range.end);
+      own.sort((a, b) => a[1] - b[1] || a[0] - b[0]);
+      const limit = own[Math.min(want, own.length) - 1][1];
+      expect(hits).toEqual(own.filter(([, d]) => d <= limit));
     }
+  });
+
+  it('loses nothing when more hits come than its room holds', () => {
+    forceKernel(name);
+    const count = 120_000;
+    const memory = new CodeMemory(8, count);
+    memory.rows.fill(1, 0, count);
+    const range = { first: 0, end: count };
+    expect(weightedKernel.nearest(memory, range, new Uint8Array(8), 10, 3).count).toBe(count);
   });
 });
 
@@ -233,7 +252,7 @@ it.each([
   const { rows } = residualCodes(width, count);
   const [each, all] = [new ResidualMemory(width, 200), new ResidualMemory(width, 200)];
   rows.forEach(({ residualCode, scale }, i) => {
-    each.set(first + i, residualCode, scale);
+    each.setRows(first + i, residualCode, Float32Array.of(scale));
   });
   const codes = Uint8Array.from(rows.flatMap(({ residualCode }) => [...residualCode]));
   const scales = Float32Array.from(rows, ({ scale }) => scale);

@@ -45,7 +45,7 @@ it('grows residual codes to what one memory of 4 GiB holds, and no further', {
 }, () => {
   const memory = new ResidualMemory(8192, 430_000); // pages that nothing is written to take none
   const code = Uint8Array.from({ length: 8192 }, (_, i) => i);
-  memory.set(429_999, code, 0.5);
+  memory.setRows(429_999, code, Float32Array.of(0.5));
   memory.reserve(440_000); // a quarter more, the usual room, is more than 4 GiB
   const most = memory.byteLength / 8198;
   expect(most).toBeGreaterThanOrEqual(440_000);

@@ -10,7 +10,7 @@ export function residualCodes(bytesPerRow: number, count: number) {
     const residualCode = Uint8Array.from({ length: bytesPerRow }, () => draws.integer(256));
     const scale = row % 7 === 3 ? 0 : Math.fround((0.8 + draws.uniform() / 2) / length);
     memory.reserve(row + 1); // grows several times, codes in it
-    memory.set(row, residualCode, scale);
+    memory.setRows(row, residualCode, Float32Array.of(scale));
     return { residualCode, scale };
   });
   const tables = Uint8Array.from({ length: 16 * bytesPerRow }, () => draws.integer(32));

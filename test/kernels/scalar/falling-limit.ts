@@ -1,5 +1,3 @@
-import type { HitSearch } from '../../../src/kernels/hits';
-
 /** The falling limit that the kernels have as the state of hits.assembly.ts. */
 export class FallingLimit {
   /** All codes that were within the limit when they were taken. */
@@ -35,22 +33,5 @@ export class FallingLimit {
   hits() {
     const { codes, weights, count } = this.list;
     return { codes: Uint32Array.from(codes), weights: Uint32Array.from(weights), count };
-  }
-
-  /** A search that calls `look`, which weighs and takes a code, for one code after another. */
-  search(look: (code: number) => void): HitSearch {
-    const hits = this;
-    return {
-      get limit() {
-        return hits.limit;
-      },
-      get held() {
-        return hits.held;
-      },
-      range(first, end) {
-        for (let code = first; code < end; code++) look(code);
-      },
-      hits: () => this.hits(),
-    };
   }
 }

@@ -2,19 +2,17 @@
 
 import { NO_ROW } from '../../../src/kernels/hits';
 import type { weightedKernel } from '../../../src/kernels/weighted';
-import { FallingLimit } from './falling-limit';
 
-export const scalarWeighted: Pick<typeof weightedKernel, 'search'> = {
-  search({ bytesPerCode, codes, rows }, { tables, maxWeight }, want) {
-    const hits = new FallingLimit(maxWeight, want);
-    return hits.search((code) => {
-      if (rows[code] === NO_ROW) return;
+export const scalarWeighted: Pick<typeof weightedKernel, 'eachWithin'> = {
+  eachWithin({ bytesPerCode, codes, rows }, { first, end }, tables, limit, take) {
+    for (let code = first; code < end; code++) {
+      if (rows[code] === NO_ROW) continue;
       let weight = 0;
       let at = code * bytesPerCode;
       for (let group = 0; group < bytesPerCode * 32; group += 32, at++) {
         weight += tables[group + (codes[at] & 15)] + tables[group + 16 + (codes[at] >> 4)];
       }
-      hits.take(code, weight);
-    });
+      if (weight <= limit()) take(code, weight);
+    }
   },
 };
