@@ -107,7 +107,7 @@ export interface BlockLayout {
 }
 
 /** The files that may have a body for a block; those of buckets of hashes count as rows. */
-const BODY_KINDS = ['rows', 'vectors', 'codes'] as const;
+export const BODY_KINDS = ['rows', 'vectors', 'codes'] as const;
 export type BodyKind = (typeof BODY_KINDS)[number];
 
 /** Where bodies are in their file, their bytes and checksums; all 0 where a block has none. */
@@ -269,7 +269,7 @@ export function blocksFromArrow(bytes: Uint8Array, file: string) {
     const { bits, dimensions, vectors, id, residualBytes, copies } = table.header;
     const layout = { bits, dimensions, vectors, id, residualBytes, copies } as BlockLayout;
     const bodiesOf = (kind: BodyKind): Bodies => ({
-      at: Float64Array.from(numbers[`${kind}_at`], Number),
+      at: float64Of(numbers[`${kind}_at`]),
       bytes: numbers[`${kind}_bytes`],
       checksums: numbers[`${kind}_checksum`],
     });
@@ -287,30 +287,52 @@ export function blocksFromArrow(bytes: Uint8Array, file: string) {
         codes: bodiesOf('codes'),
       },
     };
-    const isHash = (i: number) => all.of[i] === HASHES;
-    return { blocks: someOf(all, (i) => !isHash(i)), buckets: someOf(all, isHash) };
+    const first = all.of.indexOf(HASHES);
+    const end = first < 0 ? all.count : first;
+    if (all.of.subarray(end).some((of) => of !== HASHES)) {
+      throw new Error('damaged: blocks behind those of hashes');
+    }
+    const part = (from: number, to: number) =>
+      withArrays(all, to - from, (numbers) => numbers.subarray(from, to));
+    return { blocks: part(0, end), buckets: part(end, all.count) };
   });
+}
+
+/** Integers below 2^53 as numbers. */
+function float64Of({ buffer, byteOffset, length }: BigUint64Array): Float64Array {
+  const halves = new Uint32Array(buffer, byteOffset, 2 * length);
+  const numbers = new Float64Array(length);
+  for (let i = 0; i < length; i++) numbers[i] = halves[2 * i] + 2 ** 32 * halves[2 * i + 1];
+  return numbers;
 }
 
 /** Some blocks of a table, as if there were no others. */
 export function someOf(table: BlockTable, isWanted: (block: number) => boolean): BlockTable {
   const own = ascending(table.count).filter(isWanted);
-  /** The same object with these elements of its arrays. */
+  return withArrays(table, own.length, (all) => {
+    const some = new (all.constructor as Uint32ArrayConstructor)(own.length);
+    for (let i = 0; i < own.length; i++) some[i] = all[own[i]];
+    return some;
+  });
+}
+
+/** A table of `count` blocks, which has some elements of each array of another one. */
+function withArrays(
+  table: BlockTable,
+  count: number,
+  pick: (all: Uint32Array) => Uint32Array,
+): BlockTable {
   const picked = <T extends object>(values: T): T => {
     const entries = Object.entries(values).map(([name, all]) => {
-      if (!ArrayBuffer.isView(all)) return [name, all];
-      const numbers = all as Uint32Array;
-      const some = new (numbers.constructor as Uint32ArrayConstructor)(own.length);
-      for (let i = 0; i < own.length; i++) some[i] = numbers[own[i]];
-      return [name, some];
+      return [name, ArrayBuffer.isView(all) ? pick(all as Uint32Array) : all];
     });
     return Object.fromEntries(entries);
   };
   const { rows, vectors, codes } = table.bodies;
   const bodies = { rows: picked(rows), vectors: picked(vectors), codes: picked(codes) };
-  const part = { ...picked(table), count: own.length, bodies };
+  const part = { ...picked(table), count, bodies, starts: new Uint32Array(count) };
   let before = 0;
-  for (let i = 0; i < own.length; i++) {
+  for (let i = 0; i < count; i++) {
     part.starts[i] = before;
     if (part.of[i] === ROWS) before += part.rows[i];
   }

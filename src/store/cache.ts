@@ -98,7 +98,7 @@ export class PartitionCache {
     let all = 0;
     for (let p = 0; p < count; p++) {
       let cells = 0;
-      for (const { length } of this.#runsOf(p, 0)) cells += cellsFor(length);
+      for (let i = 0; i < segments.length; i++) cells += cellsFor(this.#bytesOf(i, p));
       this.#cellCounts[p] = Math.max(1, cells);
       all += this.#cellCounts[p];
     }
@@ -122,6 +122,14 @@ export class PartitionCache {
     this.codes = isOfCodes ? { bytesPerCode: width, codes: this.#memory, rows: this.#words } : null;
   }
 
+  /** The bytes from the first to the last of the blocks of a partition that a segment has. */
+  #bytesOf(segment: number, p: number): number {
+    const [first, end] = [this.#firsts[segment][p], this.#firsts[segment][p + 1]];
+    if (first === end) return 0;
+    const { at, bytes } = this.#content.segments[segment].blocks.bodies.rows;
+    return at[end - 1] + bytes[end - 1] - at[first];
+  }
+
   /** The blocks of a partition, of all segments, whose bytes go to cells from `to` on. */
   #runsOf(p: number, to: number): Run[] {
     const { segments } = this.#content;
@@ -130,9 +138,8 @@ export class PartitionCache {
       const [first, end] = [this.#firsts[i][p], this.#firsts[i][p + 1]];
       if (first === end) continue;
       const { blocks, files } = segments[i];
-      const { at: starts, bytes } = blocks.bodies.rows;
-      const at = starts[first];
-      const length = starts[end - 1] + bytes[end - 1] - at;
+      const at = blocks.bodies.rows.at[first];
+      const length = this.#bytesOf(i, p);
       const file = files.rows as FolderFile;
       runs.push({ segment: segments[i], file, first, end, at, length, to });
       to += CELL_BYTES * cellsFor(length);

@@ -14,6 +14,7 @@ import { fileChecksum } from '../table/sealed/seal';
 import type { Body } from '../table/sealed/sealed-table';
 import {
   type BlockTable,
+  BODY_KINDS,
   type Bodies,
   type BodyKind,
   blocksFromArrow,
@@ -252,25 +253,15 @@ function checkBlocks(
     layout.copies === copies;
   if (!isOfIndex) throw new Error('damaged: its columns are not those of the index');
   checkIdType(layout.id, ids);
+  for (const kind of BODY_KINDS) checkBodies(kind, blocks, files[kind]);
+  const { partitions, of } = blocks;
+  const known = space?.count ?? 1;
   let [rows, copied, before] = [0, 0, 0];
-  const ends = { rows: 0, vectors: 0, codes: 0 };
-  /** Whether the body of a block follows those of other blocks in this file, if there is one. */
-  const isInPlace = (kind: BodyKind, block: number) => {
-    if (files[kind] === undefined) return true;
-    const { at, bytes } = blocks.bodies[kind];
-    const isNext = at[block] >= ends[kind];
-    ends[kind] = at[block] + bytes[block];
-    return isNext && at[block] % 8 === 0 && ends[kind] <= files[kind].bytes;
-  };
   for (let i = 0; i < blocks.count; i++) {
-    const partition = blocks.partitions[i];
-    const isCopy = blocks.of[i] === COPIES;
-    const isKnown = partition < (space?.count ?? 1) || (partition === NO_PARTITION && !isCopy);
-    const areInPlace =
-      isInPlace('rows', i) && (isCopy || (isInPlace('vectors', i) && isInPlace('codes', i)));
-    if (!isKnown || partition < before || !areInPlace) {
-      throw new Error(`damaged: block ${i} is not where it can be`);
-    }
+    const partition = partitions[i];
+    const isCopy = of[i] === COPIES;
+    const isKnown = partition < known || (partition === NO_PARTITION && !isCopy);
+    if (!isKnown || partition < before) throw misplaced(i);
     if (partition !== NO_PARTITION) checkNumbers(blocks, i);
     before = partition;
     if (isCopy) copied += blocks.rows[i];
@@ -278,6 +269,21 @@ function checkBlocks(
   }
   if (rows !== count || copied > rows) {
     throw new Error(`damaged: ${rows} rows and ${copied} copies in its blocks`);
+  }
+}
+
+const misplaced = (block: number) => new Error(`damaged: block ${block} is not where it can be`);
+
+/** Throws unless the bodies of blocks lie one after another in their file, if there is one. */
+function checkBodies(kind: BodyKind, blocks: BlockTable, file: FolderFile | undefined): void {
+  if (file === undefined) return;
+  const { at, bytes } = blocks.bodies[kind];
+  let end = 0;
+  for (let i = 0; i < blocks.count; i++) {
+    if (kind !== 'rows' && blocks.of[i] === COPIES) continue;
+    if (at[i] < end || at[i] % 8 !== 0) throw misplaced(i);
+    end = at[i] + bytes[i];
+    if (end > file.bytes) throw misplaced(i);
   }
 }
 

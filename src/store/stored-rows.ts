@@ -49,14 +49,14 @@ export class StoredRows implements Searched, SearchedPart {
   readonly bits: number;
   readonly space: Searched['space'];
   readonly parts: readonly SearchedPart[] = [this];
-  readonly blockCount: number;
   readonly vectorsAhead: { readonly least: number; readonly most: number };
   readonly entries: EntryList | null;
   readonly partitions: PartitionCache;
   readonly vectors: VectorCache;
   readonly reader: Reader;
   readonly #content: Content;
-  readonly #groups: readonly (readonly BlockName[])[];
+  /** The blocks of rows with codes, which scans read together; null until the first one. */
+  #groups: readonly (readonly BlockName[])[] | null = null;
   readonly #known: readonly Known[];
   /** Codes of blocks that are looked at once: those of a scan, or partitions of a dense space. */
   #scratch: CodeMemory;
@@ -78,10 +78,6 @@ export class StoredRows implements Searched, SearchedPart {
     this.bits = parts.bits;
     this.space = space;
     this.reader = new Reader(content);
-    this.#groups = blockGroups(segments, 'rows', ({ segment, block }) => {
-      return segment.blocks.partitions[block] !== NO_PARTITION;
-    });
-    this.blockCount = this.#groups.length;
     this.#known = segments.map(({ firstRow, endRow, count }) => ({
       positions: new Uint32Array(endRow - firstRow),
       checks: new Uint32Array(parts.vectors === null ? 0 : count),
@@ -95,6 +91,17 @@ export class StoredRows implements Searched, SearchedPart {
     const { residuals } = this.partitions;
     this.entries = residuals && { memory: residuals, rowOf: (place) => this.#rowIn(place) };
     this.#scratch = new CodeMemory(bytesPerCode(this.bits));
+  }
+
+  get blockCount(): number {
+    return this.#scanned.length;
+  }
+
+  get #scanned(): readonly (readonly BlockName[])[] {
+    this.#groups ??= blockGroups(this.#content.segments, 'rows', ({ segment, block }) => {
+      return segment.blocks.partitions[block] !== NO_PARTITION;
+    });
+    return this.#groups;
   }
 
   // What a search reads after `load`.
@@ -194,11 +201,11 @@ export class StoredRows implements Searched, SearchedPart {
   }
 
   async #loadGroup(group: number, signal: AbortSignal | undefined): Promise<void> {
-    const read = (i: number) => this.reader.blocks(this.#groups[i], { hasCodes: true, signal });
+    const read = (i: number) => this.reader.blocks(this.#scanned[i], { hasCodes: true, signal });
     const blocks = await (this.#ahead?.group === group ? this.#ahead.blocks : read(group));
     this.#ahead = null;
     this.#setScratch(blocks);
-    if (group + 1 === this.#groups.length) return;
+    if (group + 1 === this.blockCount) return;
     const next = { group: group + 1, blocks: read(group + 1) };
     next.blocks.catch(() => undefined); // reported when it is waited for
     this.#ahead = next;
@@ -207,7 +214,7 @@ export class StoredRows implements Searched, SearchedPart {
   /** Codes of partitions in a space of entries, which searches by estimate read. */
   async #loadCodes(partitions: ReadonlySet<number>, signal: AbortSignal | undefined) {
     if ([...partitions].every((p) => this.#scratchPartitions.has(p))) return;
-    const names = this.#groups.flat().filter(({ segment, block }) => {
+    const names = this.#scanned.flat().filter(({ segment, block }) => {
       return partitions.has(segment.blocks.partitions[block]);
     });
     this.#setScratch(await this.reader.blocks(names, { hasCodes: true, signal }));
