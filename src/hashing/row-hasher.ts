@@ -87,9 +87,9 @@ export class RowHasher {
     const rows = isDenseMatrix(matrix)
       ? this.#dense({ count, width: matrix.dimensions, values: matrix.values })
       : this.#sparse(matrix, count, firstRow);
-    if ('width' in rows) this.#kernel.denseCodesInto(this.#rule, rows, bytes, flags);
-    else if (this.settings.projection === 'minwise') this.#setCodesInto(rows, bytes, flags);
-    else this.#kernel.sparseCodesInto(this.#rule, rows, bytes, flags);
+    const isOfSets = this.settings.projection === 'minwise';
+    if (isOfSets) this.#setCodesInto(rows as SparseRows, bytes, flags);
+    else this.#kernel.codesInto(this.#rule, rows, bytes, flags);
     for (let i = 0; i < count; i++) {
       const isPresent = isValid(matrix.validity, i);
       const row = firstRow + i;
@@ -126,8 +126,7 @@ export class RowHasher {
     const rows = isDenseMatrix(matrix)
       ? this.#dense({ count: 1, width: matrix.dimensions, values: matrix.values })
       : this.#sparse(matrix, 1, 0);
-    if ('width' in rows) this.#kernel.denseSumsInto(this.#rule, rows, 0, sums);
-    else this.#kernel.sparseSumsInto(this.#rule, rows, 0, sums);
+    this.#kernel.sumsInto(this.#rule, rows, sums);
     if (!areFinite(sums)) throw notFinite(rows, 0, 0);
     return sums;
   }

@@ -9,8 +9,6 @@
 
 // Byte offsets of the state, see above.
 const COUNTS: usize = 64;
-const WANT: usize = 4;
-const HELD: usize = 8;
 export const NEXT: usize = 12;
 export const END: usize = 16;
 /** Bytes of a hit: code and weight, as u32. */

@@ -8,24 +8,15 @@
 import { signsInto } from './signs.assembly';
 import { hashOfKey, keyOf } from './xxhash.assembly';
 
-/** Replaces `count` dimensions (u64) by their keys, the part of the hash without the seed. */
-export function keysInPlace(dimensions: usize, count: i32): void {
-  const end = dimensions + (<usize>count << 3);
-  for (; dimensions < end; dimensions += 8) store<u64>(dimensions, keyOf(load<u64>(dimensions)));
-}
-
-/** Writes the keys of `count` dimensions of 32 bits. */
-export function keysOf32(dimensions: usize, count: i32, keys: usize): void {
-  const end = keys + (<usize>count << 3);
-  for (; keys < end; keys += 8, dimensions += 4) {
-    store<u64>(keys, keyOf(<u64>load<u32>(dimensions)));
+/**
+ * Writes the keys of `count` dimensions, the part of their hashes without the seed: of u64 (`is64`)
+ * in place, of u32 that lie in the second half of the space for the keys.
+ */
+export function keysInto(is64: bool, keys: usize, count: usize): void {
+  const end = keys + (count << 3);
+  for (let narrow = keys + (count << 2); keys < end; keys += 8, narrow += 4) {
+    store<u64>(keys, keyOf(is64 ? load<u64>(keys) : <u64>load<u32>(narrow)));
   }
-}
-
-/** Writes the keys of the `count` dimensions from `first` on. */
-export function keysOfRange(first: u64, count: i32, keys: usize): void {
-  const end = keys + (<usize>count << 3);
-  for (; keys < end; keys += 8) store<u64>(keys, keyOf(first++));
 }
 
 /** Writes one pattern word for each of `count` keys; `seed` includes the number of the word. */
@@ -102,45 +93,6 @@ export function addSigns(patterns: usize, values: usize, count: i32, sums: usize
   }
 }
 
-/**
- * Adds ±values by hashed patterns to `words` x 64 sums of each of `vectors` vectors. Each vector
- * has a run of `count` values, `stride` bytes behind the one before. A pattern word is computed
- * once for all vectors; `patterns` has space for `count` u64.
- */
-export function addHashedSigns(
-  keys: usize, count: i32, values: usize, vectors: i32, stride: usize, words: i32, seed: u64,
-  patterns: usize, sums: usize,
-): void {
-  const step = <usize>words << 9;
-  for (let word = 0; word < words; word++, seed++, sums += 512) {
-    patternsInto(keys, count, seed, patterns);
-    for (let vector: usize = 0; vector < <usize>vectors; vector++) {
-      addSigns(patterns, values + vector * stride, count, sums + vector * step);
-    }
-  }
-}
-
-/**
- * Writes codes and flags of `rows` sparse rows by hashed signs. Row r has the entries `offsets[r]`
- * to `offsets[r + 1] - 1` (u32); entry `offsets[0]` is at `keys` and `values`. `sums` has space for
- * the sums of one row.
- */
-export function hashRows(
-  offsets: usize, rows: i32, keys: usize, values: usize, bits: i32, seed: u64, patterns: usize,
-  sums: usize, codes: usize, flags: usize,
-): void {
-  const words = (bits + 63) >> 6;
-  const base = load<u32>(offsets);
-  for (const end = flags + rows; flags < end; flags++, offsets += 4, codes += (bits + 7) >> 3) {
-    const first = load<u32>(offsets);
-    const at = (<usize>(first - base)) << 3;
-    memory.fill(sums, 0, (<usize>words) << 9);
-    const count = load<u32>(offsets, 4) - first;
-    addHashedSigns(keys + at, count, values + at, 1, 0, words, seed, patterns, sums);
-    store<u8>(flags, signsInto(sums, bits, codes));
-  }
-}
-
 /** Two entries of the table, in two lanes. */
 @inline
 function tablePair(table: usize, index0: usize, index1: usize): v128 {
@@ -190,25 +142,65 @@ function addProducts(gaussians: usize, values: usize, count: i32, sums: usize): 
   v128.store(sums, s3, 48);
 }
 
+/** Projections as numbers; hashed signs have 0. */
+const GAUSSIAN: i32 = 1;
+const GIVEN: i32 = 2;
+
 /**
- * Adds values times hashed Gaussians; other arguments are those of `addHashedSigns`. `table` has
- * the 256 float64 of GAUSSIAN_TABLE, `gaussians` space for 8 float64 for each of `count` keys.
+ * Adds values by hashed patterns to `words` x 64 sums of each of `vectors` vectors: with a sign, or
+ * times a Gaussian. Each vector has a run of `count` values, `stride` bytes behind the one before.
+ * A pattern is computed once for all vectors. `patterns` has space for 8 float64 for each key with
+ * Gaussians, of which `table` has the 256 float64 of GAUSSIAN_TABLE, else for one.
  */
-export function addHashedGaussians(
-  keys: usize, count: i32, values: usize, vectors: i32, stride: usize, words: i32, seed: u64,
-  table: usize, gaussians: usize, sums: usize,
+export function addHashed(
+  projection: i32, keys: usize, count: i32, values: usize, vectors: usize, stride: usize,
+  words: usize, seed: u64, table: usize, patterns: usize, sums: usize,
 ): void {
-  const step = <usize>words << 9;
-  for (let octet = 0; octet < words << 3; octet++, seed += 2, sums += 64) {
-    gaussiansInto(keys, count, seed, table, gaussians);
-    for (let vector: usize = 0; vector < <usize>vectors; vector++) {
-      addProducts(gaussians, values + vector * stride, count, sums + vector * step);
+  const step = words << 9;
+  const end = sums + step;
+  for (const isGaussian = projection == GAUSSIAN; sums < end; sums += isGaussian ? 64 : 512) {
+    if (isGaussian) gaussiansInto(keys, count, seed, table, patterns);
+    else patternsInto(keys, count, seed, patterns);
+    seed += isGaussian ? 2 : 1;
+    for (let vector: usize = 0; vector < vectors; vector++) {
+      const own = values + vector * stride;
+      if (isGaussian) addProducts(patterns, own, count, sums + vector * step);
+      else addSigns(patterns, own, count, sums + vector * step);
     }
   }
 }
 
-/** Converts `count` float32 to float64. */
-export function widenInto(from: usize, count: i32, to: usize): void {
-  const end = to + (<usize>count << 3);
-  for (; to < end; to += 8, from += 4) store<f64>(to, <f64>load<f32>(from));
+/** Entries of a run: their keys, values and patterns, 8 bytes each, fit the second-level cache. */
+const RUN: u32 = 8192;
+
+/**
+ * Writes codes and flags of `rows` sparse rows. Row r has the entries `offsets[r]` to
+ * `offsets[r + 1] - 1` (u32); entry `offsets[0]` is at `keys` and `values`. With given patterns
+ * these are in place of the keys, those of one word of all entries after another. `sums` has space
+ * for the sums of one row, and then those of the last; for others see `addHashed`, of RUN keys.
+ */
+export function hashRows(
+  projection: i32, offsets: usize, rows: usize, keys: usize, values: usize, bits: i32, seed: u64,
+  table: usize, patterns: usize, sums: usize, codes: usize, flags: usize,
+): void {
+  const words = <usize>((bits + 63) >> 6);
+  const base = load<u32>(offsets);
+  const stride = <usize>(load<u32>(offsets + (rows << 2)) - base) << 3;
+  for (const end = flags + rows; flags < end; flags++, offsets += 4, codes += (bits + 7) >> 3) {
+    memory.fill(sums, 0, words << 9);
+    const last = load<u32>(offsets, 4);
+    for (let first = load<u32>(offsets); first < last; first += RUN) {
+      const at = <usize>(first - base) << 3;
+      const count = <i32>min(RUN, last - first);
+      if (projection != GIVEN) {
+        const own = values + at;
+        addHashed(projection, keys + at, count, own, 1, 0, words, seed, table, patterns, sums);
+        continue;
+      }
+      for (let word: usize = 0; word < words; word++) {
+        addSigns(keys + word * stride + at, values + at, count, sums + (word << 9));
+      }
+    }
+    store<u8>(flags, signsInto(sums, bits, codes));
+  }
 }

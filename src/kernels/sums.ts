@@ -41,13 +41,13 @@ export const ALL_ZERO = 2;
 
 export interface SumsKernel {
   readonly name: string;
-  /** Writes the `bits` sums of one row to the start of `sums`. 'given' takes sparse rows only. */
-  denseSumsInto(rule: Rule, rows: DenseRows, row: number, sums: Float64Array): void;
-  /** The same of a sparse row; 'hadamard' takes dense rows only. */
-  sparseSumsInto(rule: Rule, rows: SparseRows, row: number, sums: Float64Array): void;
+  /**
+   * Writes the `bits` sums of the only row to the start of `sums`. 'given' takes sparse rows only,
+   * 'hadamard' dense ones.
+   */
+  sumsInto(rule: Rule, rows: DenseRows | SparseRows, sums: Float64Array): void;
   /** Writes a code of ceil(bits / 8) bytes and a byte of flags for each row. */
-  denseCodesInto(rule: Rule, rows: DenseRows, codes: Uint8Array, flags: Uint8Array): void;
-  sparseCodesInto(rule: Rule, rows: SparseRows, codes: Uint8Array, flags: Uint8Array): void;
+  codesInto(rule: Rule, rows: DenseRows | SparseRows, codes: Uint8Array, flags: Uint8Array): void;
 }
 
 /**
@@ -99,44 +99,46 @@ function gaussianTable(): Float64Array {
 export const scalarSums: SumsKernel = {
   name: 'scalar',
 
-  denseSumsInto(rule, { width, values }, row, sums) {
-    const vector = values.subarray(row * width, (row + 1) * width);
-    if (rule.projection === 'hadamard') return addHadamard(rule, vector, sums);
-    sums.fill(0, 0, rule.bits);
-    for (let dimension = 0; dimension < width; dimension++) {
-      addEntry(rule, dimension, 0, vector[dimension], sums);
-    }
+  sumsInto(rule, rows, sums) {
+    if ('width' in rows) denseSumsInto(rule, rows, 0, sums);
+    else sparseSumsInto(rule, rows, 0, sums);
   },
 
-  sparseSumsInto(rule, rows, row, sums) {
-    const { offsets, dimensions, values, patterns } = rows;
-    sums.fill(0, 0, rule.bits);
-    for (let i = offsets[row]; i < offsets[row + 1]; i++) {
-      if (patterns === undefined) {
-        const { low, high } = halves(BigInt(dimensions[i]));
-        addEntry(rule, low, high, values[i], sums);
-      } else {
-        addGiven(patterns, i, dimensions.length, values[i], rule.bits, sums);
-      }
-    }
-  },
-
-  denseCodesInto(rule, rows, codes, flags) {
+  codesInto(rule, rows, codes, flags) {
     const sums = new Float64Array(rule.bits);
     for (let row = 0; row < rows.count; row++) {
-      this.denseSumsInto(rule, rows, row, sums);
-      flags[row] = signsInto(sums, codes, row);
-    }
-  },
-
-  sparseCodesInto(rule, rows, codes, flags) {
-    const sums = new Float64Array(rule.bits);
-    for (let row = 0; row < rows.count; row++) {
-      this.sparseSumsInto(rule, rows, row, sums);
+      if ('width' in rows) denseSumsInto(rule, rows, row, sums);
+      else sparseSumsInto(rule, rows, row, sums);
       flags[row] = signsInto(sums, codes, row);
     }
   },
 };
+
+function denseSumsInto(rule: Rule, rows: DenseRows, row: number, sums: Float64Array): void {
+  const { width, values } = rows;
+  const vector = values.subarray(row * width, (row + 1) * width);
+  if (rule.projection === 'hadamard') {
+    addHadamard(rule, vector, sums);
+    return;
+  }
+  sums.fill(0, 0, rule.bits);
+  for (let dimension = 0; dimension < width; dimension++) {
+    addEntry(rule, dimension, 0, vector[dimension], sums);
+  }
+}
+
+function sparseSumsInto(rule: Rule, rows: SparseRows, row: number, sums: Float64Array): void {
+  const { offsets, dimensions, values, patterns } = rows;
+  sums.fill(0, 0, rule.bits);
+  for (let i = offsets[row]; i < offsets[row + 1]; i++) {
+    if (patterns === undefined) {
+      const { low, high } = halves(BigInt(dimensions[i]));
+      addEntry(rule, low, high, values[i], sums);
+    } else {
+      addGiven(patterns, i, dimensions.length, values[i], rule.bits, sums);
+    }
+  }
+}
 
 /** Adds one entry by its hashed pattern: word w of the pattern hashes with seed + w. */
 function addEntry(rule: Rule, low: number, high: number, value: number, sums: Float64Array): void {

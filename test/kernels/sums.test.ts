@@ -68,19 +68,23 @@ function sparseRows(draws: Draws, lengths: number[], kind: Kind, patternWords = 
   return { ...rows, patterns };
 }
 
+/** One row of several. */
+function rowOf(rows: DenseRows | SparseRows, row: number): DenseRows | SparseRows {
+  if (!('width' in rows)) return { ...rows, count: 1, offsets: rows.offsets.slice(row, row + 2) };
+  const { width, values } = rows;
+  return { count: 1, width, values: values.slice(row * width, (row + 1) * width) };
+}
+
 /** Sums of every row, codes and flags, after a look at what lies behind them. */
 function run(kernel: SumsKernel, rule: Rule, rows: DenseRows | SparseRows) {
-  const isDense = 'width' in rows;
   const bytes = rows.count * Math.ceil(rule.bits / 8);
   const codes = new Uint8Array(bytes).fill(0xaa);
   const flags = new Uint8Array(rows.count).fill(0xaa);
-  if (isDense) kernel.denseCodesInto(rule, rows, codes, flags);
-  else kernel.sparseCodesInto(rule, rows, codes, flags);
+  kernel.codesInto(rule, rows, codes, flags);
   const sums = new Float64Array(rows.count * (rule.bits + 1)).fill(7);
   for (let row = 0; row < rows.count; row++) {
     const out = sums.subarray(row * (rule.bits + 1));
-    if (isDense) kernel.denseSumsInto(rule, rows, row, out);
-    else kernel.sparseSumsInto(rule, rows, row, out);
+    kernel.sumsInto(rule, rowOf(rows, row), out);
     if (out[rule.bits] !== 7) throw new Error(`${kernel.name} wrote behind the sums of row ${row}`);
   }
   return { codes, flags, sums };
@@ -255,7 +259,7 @@ describe.each([scalarSums, wasmSums])('the $name kernel', (kernel) => {
     // Each sum of a vector of ones, twos and fours tells which of them the pattern has negated.
     const sums = new Float64Array(64);
     const rows = { count: 1, width: 3, values: Float64Array.of(1, 2, 4) };
-    kernel.denseSumsInto({ projection: 'signs', bits: 64, seed: 77n }, rows, 0, sums);
+    kernel.sumsInto({ projection: 'signs', bits: 64, seed: 77n }, rows, sums);
     for (const sum of sums) expect([-7, -5, -3, -1, 1, 3, 5, 7]).toContain(sum);
   });
 });
