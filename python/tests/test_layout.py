@@ -11,7 +11,7 @@ import unittest
 import numpy as np
 import pyarrow as pa
 
-from halfspace.spark import cells, layout, travel
+from halfspace.spark import cells, travel
 from halfspace.spark import codes as coded
 
 #: What a worker does to rows before a child gets them; pandas takes 2.3 CPU seconds to import.
@@ -22,8 +22,8 @@ from halfspace.spark import travel
 names = ["id", "code"]
 rows = travel.pa.RecordBatch.from_arrays([travel.array(numpy.arange(9))] * 2, names)
 [value] = coded._look(True, iter([rows]))
-made = cells.layout.layout_of([[]], numpy.zeros((1, 8), numpy.uint8), numpy.array([9.0]), 9)
-parts = cells._copying(made, [7], 8)(iter([value]))
+made = cells.Layout([[]], numpy.zeros((1, 8), numpy.uint8), numpy.array([9.0]), 9)
+parts = cells._copying(made, [7], 8, iter([value]))
 print([one.num_rows for one in travel.unpacked(parts)], "pandas" in sys.modules)
 """
 
@@ -53,13 +53,13 @@ def near_pairs(codes, distance):
 
 
 def layout_for(codes, distance, cell_rows):
-    blocks = layout.blocks_of(8 * codes.shape[1], distance)
-    return layout.layout_of(blocks, codes, np.ones(len(codes)), cell_rows)
+    blocks = cells.blocks_of(8 * codes.shape[1], distance)
+    return cells.Layout(blocks, codes, np.ones(len(codes)), cell_rows)
 
 
 def sizes_of(made, codes):
     sizes = np.zeros(len(made.cells), int)
-    for cell, _, rows in layout.copies(made, codes):
+    for cell, _, rows in made.copies(codes):
         sizes[cell] += len(rows)
     return sizes
 
@@ -76,7 +76,7 @@ class Layout(unittest.TestCase):
                 own, found = bits_of(codes), []
                 wanted = near_pairs(codes, distance)
                 met = collections.defaultdict(lambda: [np.array([], int)] * 2)
-                for cell, side, rows in layout.copies(made, codes):
+                for cell, side, rows in made.copies(codes):
                     met[cell] = [rows if i == side else old for i, old in enumerate(met[cell])]
                 for cell, (left, right) in met.items():
                     one = made.cells[cell]
@@ -116,7 +116,7 @@ class Layout(unittest.TestCase):
     def test_values_that_a_sample_lacks_are_spread_over_all_cells(self):
         codes = np.random.default_rng(7).integers(0, 256, (100_000, 8), np.uint8)
         codes[::3, :2] = 90
-        made = layout.layout_of(layout.blocks_of(64, 3), codes[::100], np.full(1000, 100.0), 20_000)
+        made = cells.Layout(cells.blocks_of(64, 3), codes[::100], np.full(1000, 100.0), 20_000)
         self.assertEqual([one.shards for one in made.cells if one.shards], [4] * 10)
         self.assertLess(sizes_of(made, codes).max(), 1.5 * 20_000)
 

@@ -536,8 +536,8 @@ class OnSpark(unittest.TestCase):
         try:
             with Checkpoint(spark) as checkpoint:
                 dedup(rows, code="code", max_distance=3, checkpoint=checkpoint)
-                self.assertGreater(len(list(pathlib.Path(kept).glob("*/rdd-*"))), 3)
-            self.assertEqual(list(pathlib.Path(kept).glob("*/rdd-*")), [])
+                self.assertGreater(len(list(pathlib.Path(kept).glob("*/halfspace-*/*.mark"))), 3)
+            self.assertEqual(list(pathlib.Path(kept).glob("*/halfspace-*")), [])
         finally:
             spark.sparkContext.setCheckpointDir(f"{folder.name}/checkpoints")
 

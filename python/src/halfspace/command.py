@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import importlib.resources
 import io
 import itertools
 import json
@@ -63,9 +62,10 @@ def bundle() -> str:
         return given
     if BUNDLE.exists():
         return str(BUNDLE)
-    if importlib.resources.files(__package__).joinpath("node").is_dir():
-        raise CommandError(f"{BUNDLE} is in a zip file: Spark unpacks those of --archives, not of --py-files")
-    raise CommandError(f"{BUNDLE} is missing: `npm ci && npm run build:python` builds it")
+    raise CommandError(
+        f"{BUNDLE} is missing: `npm ci && npm run build:python` builds it; where it is in a zip file, Spark "
+        "unpacks those of --archives, not of --py-files"
+    )
 
 
 def start(arguments: Iterable[str], stdin: int = PIPE, stdout: int = PIPE) -> subprocess.Popen[bytes]:
@@ -127,18 +127,19 @@ def on_file(arguments: Iterable[str], batches: Iterable[pa.RecordBatch]) -> Iter
             yield from checked(io.BytesIO(printed))
 
 
-def stream(
-    arguments: Iterable[str], batches: Iterable[pa.RecordBatch], has_output: bool = True
-) -> Iterator[pa.RecordBatch]:
-    """Yields what the command makes of the batches; it reads stdin and writes stdout as Arrow
-    streams. No batches give none, and start no child. Without output it yields nothing, and has
-    written what its arguments name."""
+def stream(arguments: Iterable[str], batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Yields what the command makes of the batches; it reads stdin and writes stdout as Arrow streams. No
+    batches give none, and start no child. With the argument "-o" it writes what this names, and yields
+    nothing."""
     batches = iter(batches)
     first = next(batches, None)
     if first is None:
         return
-    arguments = [*arguments, "--from", "arrows", *(["--to", "arrows"] if has_output else [])]
-    child = start(arguments, stdout=PIPE if has_output else subprocess.DEVNULL)
+    arguments = [*arguments, "--from", "arrows"]
+    if "-o" in arguments:
+        child = start(arguments, stdout=subprocess.DEVNULL)
+    else:
+        child = start([*arguments, "--to", "arrows"])
     stdin, stderr = child.stdin, child.stderr
     assert stdin and stderr
     damage = None
@@ -209,26 +210,21 @@ def _name(kind: pa.DataType) -> str:
 
 
 def checksum(column: pa.Array) -> str:
-    """The checksum of a column of numbers, texts or codes as its seal has it: a chain, each part of
-    which is hashed with the hash before it as its seed."""
-    kind, first, end = column.type, column.offset, column.offset + len(column)
+    """The checksum of a column of numbers, texts or codes of a stream as its seal has it: a chain, each
+    part of which is hashed with the hash before it as its seed."""
+    count = len(column)
     validity, values, *texts = column.buffers()
-    parts: list[Any] = [_bits(validity, first, end)] if column.null_count > 0 else []
+    parts: list[Any] = []
+    if column.null_count > 0:  # bits that no row has are 0
+        bits = np.unpackbits(np.frombuffer(validity, np.uint8), count=count, bitorder="little")
+        parts.append(np.packbits(bits, bitorder="little"))
     if texts:
         # An empty column may come without its one offset.
-        offsets = np.frombuffer(values or b"", np.int32)[first : end + 1]
-        offsets = offsets if len(offsets) else np.zeros(1, np.int32)
+        offsets = np.frombuffer(values or bytes(4), np.int32)[: count + 1]
         parts += [offsets - offsets[0], memoryview(texts[0] or b"")[offsets[0] : offsets[-1]]]
     else:
-        width = kind.byte_width
-        parts.append(memoryview(values or b"")[first * width : end * width])
+        parts.append(memoryview(values or b"")[: count * column.type.byte_width])
     value = 0
     for part in parts:
         value = xxhash.xxh64_intdigest(part, value)
     return f"{value:016x}"
-
-
-def _bits(buffer: pa.Buffer, first: int, end: int) -> np.ndarray:
-    """Bits from one on, unused ones 0."""
-    bits = np.unpackbits(np.frombuffer(buffer, np.uint8), bitorder="little")[first:end]
-    return np.packbits(bits, bitorder="little")

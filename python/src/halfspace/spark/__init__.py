@@ -5,9 +5,9 @@ from ..command import CommandError as CommandError
 from .cells import components as components
 from .codes import fingerprint as fingerprint
 from .doctor import doctor as doctor
-from .groups import dedup as dedup
 from .index import build_index as build_index
 from .index import nearest as nearest
-from .pairs import SimHashModel as SimHashModel
-from .pairs import pairs as pairs
+from .near import SimHashModel as SimHashModel
+from .near import dedup as dedup
+from .near import pairs as pairs
 from .stages import Checkpoint as Checkpoint

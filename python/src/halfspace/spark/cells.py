@@ -1,12 +1,21 @@
-"""Near rows by codes: a shuffle to cells, the command in each cell; and what chains of near rows connect."""
+"""Near rows by codes: a shuffle to cells, the command in each cell; and what chains of near rows connect.
+
+Codes within distance d agree in at least one of d + 1 disjoint blocks of bits (pigeonhole), so a row
+goes to d + 1 cells, by the value of each block. A sample tells how many rows have a value, and several
+values share a cell. The rows of a value that has too many are cut into shards, and each pair of shards is
+a cell. A pair is reported by the first block in which it agrees. Where blocks would be too narrow to tell
+rows apart, there is one without bits, of which all rows have the same value.
+"""
 
 from __future__ import annotations
 
 import functools
 import itertools
 import logging
+import math
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -15,7 +24,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from ..command import stream, write_rows
-from . import layout, travel
+from . import travel
 from .codes import KEY_BYTES, Coded, options
 from .stages import Checkpoint
 from .travel import Batches
@@ -26,6 +35,12 @@ log = logging.getLogger(__name__)
 CELL_ROWS = 4_000_000
 #: The columns of rows that the command gets, and those that stay with its caller.
 COMPARED, HELD = ("code", "within", "source"), ("id", "within")
+#: Bits of a block at most.
+BLOCK_BITS = 16
+#: Values that are fewer times in a sample are taken to have equally many rows.
+FEW = 8
+#: Blocks of fewer bits do not tell rows apart.
+MIN_BLOCK_BITS = 8
 
 
 class Rows:
@@ -57,15 +72,13 @@ def near(coded: Coded, max_distance: int, cell_rows: int) -> DataFrame:
     """The near pairs, each once: id_a, the lower one, id_b and distance."""
     kind, alike, apart = coded.kinds["id"], coded.words(max_distance), coded.words(max_distance, False)
 
-    def join(cell: layout.Cell, batches: Batches) -> Batches:
+    def join(cell: Cell, batches: Batches) -> Batches:
         sets = "/".join(",".join(map(str, bits)) for bits in (cell.agree, *cell.differ))
         of_cell = options(cell=sets or None)
         if cell.has_sides:
-            sides = travel.runs(batches, "side")
-            side, left = next(sides, (1, iter(())))
-            if side == 0:
-                right = itertools.chain.from_iterable(own for _, own in sides)
-                yield from _near_of_two(travel.unpacked(left), travel.unpacked(right), [*apart, *of_cell])
+            of_side = {side: [*own] for side, own in travel.runs(batches, "side")}
+            left, right = (travel.unpacked(of_side.get(side, [])) for side in (0, 1))
+            yield from _near_of_two(left, right, [*apart, *of_cell])
             return
         rows = Rows(travel.unpacked(batches))
         for found in stream(["pairs", "-", "-q", *alike, *of_cell], rows.sent()):
@@ -102,7 +115,7 @@ def ties(coded: Coded, max_distance: int, cell_rows: int) -> DataFrame:
     words = coded.words(max_distance, has_within=True if own else None)
     words = ["dedup", "-", "-q", "--grouping", "components", *words]
 
-    def tie(_: layout.Cell, batches: Batches) -> Batches:
+    def tie(_: Cell, batches: Batches) -> Batches:
         rows = Rows(travel.unpacked(batches) if own is None else _by_keys(travel.unpacked(batches), own))
         for found in stream(words, rows.sent()):
             dropped = found.filter(pc.not_equal(found.column("group"), found.column("row")))
@@ -141,21 +154,22 @@ def _in_cells(
     coded: Coded,
     distance: int,
     cell_rows: int,
-    join: Callable[[layout.Cell, Batches], Batches],
+    join: Callable[[Cell, Batches], Batches],
     schema: str,
 ) -> DataFrame:
     """What `join` finds in the packed rows of each cell, which come in the order of their sides."""
     if coded.count <= cell_rows:
         log.info("%d codes: one cell", coded.count)
-        return coded.packed.coalesce(1).mapInArrow(functools.partial(join, layout.Cell([], [])), schema)
-    blocks = layout.blocks_of(coded.bits, distance)
+        return coded.packed.coalesce(1).mapInArrow(lambda batches: join(Cell([], []), batches), schema)
+    blocks = blocks_of(coded.bits, distance)
     if coded.keys > 0:  # near rows agree in one of them, and so in its first bits
         starts = (coded.bits + 8 * KEY_BYTES * key for key in range(coded.keys))
-        blocks = [[*range(start, start + layout.BLOCK_BITS)] for start in starts]
-    made = layout.layout_of(blocks, *coded.sample, cell_rows)
+        blocks = [[*range(start, start + BLOCK_BITS)] for start in starts]
+    made = Layout(blocks, *coded.sample, cell_rows)
     cells = made.cells
     log.info("%d codes: %d cells by the values of %d blocks", coded.count, len(cells), len(blocks))
-    copy = _copying(made, travel.keys_of(coded.packed.sparkSession, len(cells)), coded.bits // 8)
+    keys, own = travel.keys_of(coded.packed.sparkSession, len(cells)), coded.bits // 8
+    copy = functools.partial(_copying, made, keys, own)
     sent = coded.packed.mapInArrow(copy, "key long, cell int, side int, rows binary")
     parts = travel.to_tasks(sent, len(cells), "cell", "side")
 
@@ -166,27 +180,21 @@ def _in_cells(
     return parts.mapInArrow(join_cells, schema)
 
 
-def _copying(made: layout.Layout, keys: list[int], own: int) -> Callable[[Batches], Batches]:
+def _copying(made: Layout, keys: list[int], own: int, batches: Batches) -> Batches:
     """Copies of packed rows, by cell and side, with the keys of their cells. Of keys behind the `own` bytes
     of their codes a copy has the one by which it came to its cell."""
-
-    def copy(batches: Batches) -> Batches:
-        for rows in travel.unpacked(batches):
-            codes = travel.matrix(rows.column("code"))
-            for cell, side, there in layout.copies(made, codes):
-                if len(there) == 0:
-                    continue
-                copied = rows.take(travel.array(there))
-                if own < codes.shape[1]:
-                    at = made.cells[cell].agree[0] // 8
-                    kept = [codes[there, :own], codes[there, at : at + KEY_BYTES]]
-                    copied = travel.with_codes(copied, np.hstack(kept))
-                where = (keys[cell], np.int32(cell), np.int32(side))
-                columns = [travel.array(np.array([one])) for one in where]
-                columns.append(travel.one_value(travel.as_value(copied)))
-                yield pa.RecordBatch.from_arrays(columns, ["key", "cell", "side", "rows"])
-
-    return copy
+    for rows in travel.unpacked(batches):
+        codes = travel.matrix(rows.column("code"))
+        for cell, side, there in made.copies(codes):
+            if len(there) == 0:
+                continue
+            copied = rows.take(travel.array(there))
+            if own < codes.shape[1]:
+                at = made.cells[cell].agree[0] // 8
+                kept = [codes[there, :own], codes[there, at : at + KEY_BYTES]]
+                copied = travel.with_codes(copied, np.hstack(kept))
+            where = {"key": keys[cell], "cell": np.int32(cell), "side": np.int32(side)}
+            yield travel.one_row(**where, rows=travel.as_value(copied))
 
 
 def pairs_of(left: Rows, right: Rows, found: pa.RecordBatch) -> pa.RecordBatch:
@@ -209,6 +217,85 @@ def _near_of_two(left: Batches, right: Batches, words: list[str]) -> Batches:
                 ends = zip((a, b), "ab", strict=True)
                 found = found.filter(pc.equal(*(side.held()["within"].take(found[at]) for side, at in ends)))
             yield pairs_of(a, b, found)
+
+
+@dataclass
+class Cell:
+    """Rows that meet. Their pairs agree in the bits `agree`, and in no set of `differ` entirely; with
+    sides, only rows of different ones are paired."""
+
+    agree: list[int]
+    differ: list[list[int]]
+    has_sides: bool = False
+    #: How many shards meet in this cell and the following ones, where they are of one value.
+    shards: int = 0
+
+
+def blocks_of(bits: int, distance: int) -> list[list[int]]:
+    """d + 1 disjoint blocks of the bits, each of at most 16; or one without bits."""
+    if bits // (distance + 1) < MIN_BLOCK_BITS:
+        return [[]]
+    return [part[:BLOCK_BITS].tolist() for part in np.array_split(range(bits), distance + 1)]
+
+
+def values_of(codes: np.ndarray, block: list[int]) -> np.ndarray:
+    """By row the value of a block of bits; `codes` is a matrix of bytes."""
+    values = np.zeros(len(codes), np.uint16)
+    for byte in {bit // 8 for bit in block}:
+        shift, column = 8 * byte - block[0], codes[:, byte].astype(np.uint16)
+        values |= column << shift if shift > 0 else column >> -shift
+    values &= np.uint16((1 << len(block)) - 1)
+    return values
+
+
+class Layout:
+    """Cells of about `cell_rows` rows by a sample of codes, and of how many rows each of these is."""
+
+    def __init__(
+        self, blocks: list[list[int]], codes: np.ndarray, rows_of: np.ndarray, cell_rows: int
+    ) -> None:
+        self.cells: list[Cell] = []
+        #: By block and value the first cell that its rows go to.
+        self._firsts: list[tuple[list[int], np.ndarray]] = []
+        for at, block in enumerate(blocks):
+            values, differ, count = values_of(codes, block), blocks[:at], 1 << len(block)
+            sizes = np.bincount(values, rows_of, count)
+            is_rare = np.bincount(values, minlength=count) < FEW
+            sizes[is_rare] = sizes[is_rare].sum() / max(1, is_rare.sum())
+            firsts = np.empty(count, np.int32)
+            for value in np.flatnonzero(sizes > cell_rows):
+                firsts[value] = len(self.cells)
+                shards = math.ceil(2 * sizes[value] / cell_rows)
+                pairs = itertools.combinations_with_replacement(range(shards), 2)
+                self.cells.extend(Cell(block, differ, i != j, shards) for i, j in pairs)
+            # The largest first, from cell to cell.
+            left = np.flatnonzero(sizes <= cell_rows)
+            left = left[np.argsort(-sizes[left], kind="stable")]
+            ends, total = np.cumsum(sizes[left]), sizes[left].sum()
+            wanted = max(min(1, len(left)), round(total / cell_rows))
+            place = (ends - sizes[left] / 2) * wanted / max(total, 1)
+            firsts[left] = len(self.cells) + np.minimum(place.astype(np.int32), wanted - 1)
+            self.cells.extend(Cell(block, differ) for _ in range(wanted))
+            # numpy sorts 16 bits by radix, three times as fast.
+            self._firsts.append((block, firsts.astype(np.int16) if len(self.cells) < 1 << 15 else firsts))
+
+    def copies(self, codes: np.ndarray) -> Iterator[tuple[int, int, np.ndarray]]:
+        """Yields (cell, side, rows that go there) for a matrix of codes; side 1 is for the second of two
+        shards."""
+        for block, firsts in self._firsts:
+            targets = firsts[values_of(codes, block)]
+            order = np.argsort(targets, kind="stable")
+            found, starts = np.unique(targets[order], return_index=True)
+            for first, there in zip(map(int, found), np.split(order, starts[1:]), strict=True):
+                shards = self.cells[first].shards
+                if shards == 0:
+                    yield first, 0, there
+                    continue
+                # Each value of rows begins at another shard, since some have few of these.
+                parts = [there[(one - there[0]) % shards :: shards] for one in range(shards)]
+                pairs = itertools.combinations_with_replacement(range(shards), 2)
+                for cell, pair in enumerate(pairs, first):
+                    yield from ((cell, side, parts[one]) for side, one in enumerate(sorted({*pair})))
 
 
 def components(

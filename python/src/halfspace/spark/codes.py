@@ -3,11 +3,8 @@ ids are unique and how many they are, and takes a sample of their codes."""
 
 from __future__ import annotations
 
-import functools
 import itertools
 import json
-from collections import deque
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -73,60 +70,42 @@ def fingerprint(
     words += options(bits=bits, seed=seed, projection=projection, on_error=on_error, **text)
 
     def codes(batches: Batches) -> Batches:
-        waiting: deque[pa.RecordBatch] = deque()
+        waiting: list[pa.RecordBatch] = []
 
         def sent() -> Batches:
             for batch in batches:
-                waiting.append(batch.select(others))
+                waiting.append(batch)
                 yield pa.RecordBatch.from_arrays([batch.column(one) for one in columns], names)
 
         for made in stream(words, sent()):
-            code = made.column("code").cast(pa.binary())
-            while len(code) > 0:
-                own = waiting.popleft()
-                count = min(len(own), len(code))
-                if count < len(own):
-                    waiting.appendleft(own.slice(count))
-                whole = [*own.slice(0, count).columns, code.slice(0, count)]
-                yield pa.RecordBatch.from_arrays(whole, [*others, output])
-                code = code.slice(count)
+            count = len(waiting)  # more may come meanwhile
+            rows = pa.Table.from_batches(waiting[:count])
+            waiting[:count] = rows.slice(len(made)).to_batches()
+            whole = [*rows.slice(0, len(made)).select(others).columns, made.column("code").cast(pa.binary())]
+            yield from pa.Table.from_arrays(whole, [*others, output]).to_batches()
 
     schema = StructType([*(rows.schema[name] for name in others), StructField(output, BinaryType())])
     return rows.mapInArrow(codes, schema)
 
 
-@dataclass
 class Coded:
     """Rows with codes, packed: id, code, and `within` where rows of one value meet alone."""
 
-    packed: DataFrame
-    count: int
-    #: The types of its columns.
-    kinds: dict[str, str]
-    #: Bits of a code without its keys, and how many of these are behind it.
-    bits: int
-    keys: int
-    #: Some codes, and how many rows each of them stands for.
-    sample: tuple[np.ndarray, np.ndarray]
-    #: Pairs id_a, id_b of rows with equal codes, of which the second is not packed.
-    equal: DataFrame
-
-    @staticmethod
-    def of(
+    def __init__(
+        self,
         frame: DataFrame,
         stages: Checkpoint,
         name: str | None = None,
         bits: int | None = None,
         is_tied: bool = False,
         ids: DataFrame | None = None,
-    ) -> Coded:
+    ) -> None:
         """The rows of a frame with values in all columns: codes are bytes of one width, or a long. Checks
         ids, which the caller names `name`, and which `ids` has too. The frame is computed once, and kept.
         What is behind `bits` of a code are keys. With `is_tied` rows with equal codes may leave one of
         them."""
         check_kind(frame, name or "id")
-        kind = travel.kind_of(frame)
-        looked_at = frame.mapInArrow(functools.partial(_look, is_tied), LOOKED_AT)
+        looked_at = frame.mapInArrow(lambda batches: _look(is_tied, batches), LOOKED_AT)
         kept, rows = stages.keep(looked_at, "packed codes", lambda kept: kept.drop("rows", "equal").collect())
         found = [{**json.loads(row["seen"]), "sample": row["sample"]} for row in rows]
         spans = [span for one in found for span in one["spans"]]
@@ -139,18 +118,19 @@ class Coded:
             raise ValueError(f"expected codes of one width, got {min(widths)} and {max(widths)} bytes")
         [width] = widths
         own = min(width, -(-(bits or 8 * width) // 8))
+        #: Bits of a code without its keys, and how many of these are behind it.
+        self.bits, self.keys = 8 * own, (width - own) // KEY_BYTES
+        #: The types of the columns.
+        self.kinds = {one: travel.kind_of(frame, one) for one in frame.columns}
+        self.packed = kept.select("rows").where("rows is not null")
+        self.count = sum(one["rows"] for one in used)
         codes = np.frombuffer(b"".join(one["sample"] for one in used), np.uint8).reshape(-1, width)
         some = [len(one["sample"]) // width for one in used]
-        equal = kept.select(F.col("equal").alias("rows")).where("rows is not null")
-        return Coded(
-            packed=kept.select("rows").where("rows is not null"),
-            count=sum(one["rows"] for one in used),
-            kinds={one: travel.kind_of(frame, one) for one in frame.columns},
-            bits=8 * own,
-            keys=(width - own) // KEY_BYTES,
-            sample=(codes, np.repeat([one["rows"] for one in used], some) / np.repeat(some, some)),
-            equal=equal.mapInArrow(travel.unpacked, f"id_a {kind}, id_b {kind}"),
-        )
+        #: Some codes, and how many rows each of them stands for.
+        self.sample = codes, np.repeat([one["rows"] for one in used], some) / np.repeat(some, some)
+        #: Pairs id_a, id_b of rows with equal codes, of which the second is not packed.
+        equal, kind = kept.select(F.col("equal").alias("rows")).where("rows is not null"), self.kinds["id"]
+        self.equal = equal.mapInArrow(travel.unpacked, f"id_a {kind}, id_b {kind}")
 
     def words(self, max_distance: int, has_within: bool | None = None) -> list[str]:
         """How the command reads and compares the rows: codes of bytes tell their width."""

@@ -25,14 +25,15 @@ from pyspark.sql import functions as F
 
 from ..command import run, stream, write_rows
 from .codes import check_ids, options
-from .storage import Storage, reading
+from .storage import Storage, served
 from .travel import Batches, blobs, kind_of, one_row, opened, packed, runs, to_tasks
 
 #: Rows that a task writes, as a segment.
 SEGMENT_ROWS = 2_000_000
 #: What a task holds of its rows.
 MEMORY = "1GB"
-MANIFEST = "manifest-000001.json"
+#: The first generation's manifest, and the name of a copy of the newest one's.
+MANIFEST, COPY = "manifest-000001.json", "manifest.json"
 #: Files that tasks write: those of a first generation.
 OF_TASKS = re.compile(r"[a-z]+-000001-\d+-[0-9a-f]{12}\.arrow")
 #: Fewer rows are all looked at; `halfspace index --optimize` makes so many partitions of others, and
@@ -63,7 +64,7 @@ def build_index(
     >>> build_index(rows, "s3a://bucket/docs.hs", vector="embedding", vectors="float32", recall=0.95)
     """
     storage = Storage(rows.sparkSession, path)
-    if storage.in_tasks(1, lambda _: _newest(storage)):
+    if _newest(storage):
         raise FileExistsError(f"{path} holds an index")
     chosen = rows.select(F.col(id).alias("id"), F.col(vector).alias("source"))
     check_ids(chosen, id)
@@ -71,13 +72,13 @@ def build_index(
     if total == 0:
         raise ValueError("there are no rows to index")
     words = ["index", "-", "-q", "--id", "id", "--vector", "source", *options(**hashing)]
-    model, queries = dict[str, bytes](), list[bytes]()
+    model, queries = b"", list[bytes]()
     optimize = options(optimize=True, recall=recall)
     if recall is not None and total >= MIN_ROWS:
         is_held = F.pmod(F.xxhash64("source"), F.lit(HELD_OUT)) == 0
         queries = _queries(chosen.where(is_held & F.col("source").isNotNull()), total)
         if queries:
-            model = _trained(chosen.where(~is_held), total, [*words, *optimize])
+            model = _trained(storage, chosen.where(~is_held), total, [*words, *optimize])
     tasks = segments or -(-total // SEGMENT_ROWS)
     parted = chosen.withColumn("key", F.col("id")).withColumn("task", F.pmod(F.hash("id"), F.lit(tasks)))
     counts = {row[0]: row[1] for row in parted.groupBy("task").count().collect()}
@@ -88,12 +89,12 @@ def build_index(
             with tempfile.TemporaryDirectory() as folder:
                 where = ["--memory", MEMORY, "--first-row", str(starts[number])]
                 if queries:
-                    where += ["--like", _written(f"{folder}/like.hs", model), *_asked(folder, queries)]
+                    like = _folder(f"{folder}/like.hs", model, storage, *_files(json.loads(model)))
+                    where += ["--like", like, *_asked(folder, queries)]
                 chosen = (one.select(["id", "source"]) for one in own)
                 made, manifest = _indexed(chosen, [*words, *where], folder)
-                if queries:
-                    os.rename(f"{made}/{ANSWERS}", f"{made}/{_answers_of(manifest)}")
-                storage.put(made, *{*os.listdir(made)}.difference((MANIFEST, "manifest.json")))
+                for name in {*os.listdir(made)}.difference((MANIFEST, COPY)):
+                    storage.put(f"{made}/{name}", _answers_of(manifest) if name == ANSWERS else name)
             yield one_row(manifest=manifest)
 
     # In the order of ids: rows that tie in a segment then come by id, as `nearest` orders them.
@@ -104,19 +105,20 @@ def build_index(
         groups = [made[i : i + TOGETHER] for i in range(0, len(made), TOGETHER)]
         merge = lambda number, groups=groups: [_merged(groups[number], storage, [], queries)]
         made = storage.in_tasks(len(groups), merge)
-    storage.in_tasks(1, lambda _: _published(storage, _merged(made, storage, optimize, queries)))
+    storage.in_tasks(1, lambda _: [_merged(made, storage, optimize, queries)])
 
 
 def _indexed(rows: Batches, words: list[str], folder: str) -> tuple[str, bytes]:
     """The path of a new index of rows in a folder, and its manifest."""
     made = f"{folder}/part.hs"
-    for _ in stream([*words, "-o", made], rows, has_output=False):
+    for _ in stream([*words, "-o", made], rows):
         pass
     return made, Path(made, MANIFEST).read_bytes()
 
 
-def _trained(chosen: DataFrame, total: int, words: list[str]) -> dict[str, bytes]:
-    """The files of an index of a sample without its rows: its centroids are for all rows."""
+def _trained(storage: Storage, chosen: DataFrame, total: int, words: list[str]) -> bytes:
+    """The manifest of an index of a sample, of which the folder gets the files without rows: its centroids
+    are for all rows."""
     wanted = PER_ROOT * math.sqrt(total)
     partitions = min(MOST_PARTITIONS, 2 ** round(math.log2(wanted)))
     share: float = min(1.0, 1.5 * max(SAMPLE * partitions, 2**14) / total)
@@ -125,39 +127,44 @@ def _trained(chosen: DataFrame, total: int, words: list[str]) -> dict[str, bytes
     def train(batches: Batches) -> Batches:
         with tempfile.TemporaryDirectory() as folder:
             made, manifest = _indexed(batches, words, folder)
-            for name in (MANIFEST, *_files(json.loads(manifest))):
-                yield one_row(name=name.encode(), data=Path(made, name).read_bytes())
+            for name in _files(json.loads(manifest)):
+                storage.put(f"{made}/{name}", name)
+            yield one_row(manifest=manifest)
 
     # In the order of ids: however rows come from the shuffle, they train the same centroids.
     sample = chosen.sample(fraction=share, seed=0).repartition(1).sortWithinPartitions("id")
-    files = sample.mapInArrow(train, "name binary, data binary").collect()
-    return {row["name"].decode(): bytes(row["data"]) for row in files}
+    [manifest] = blobs(sample.mapInArrow(train, "manifest binary"))
+    return manifest
 
 
-def _written(folder: str, files: dict[str, bytes]) -> str:
-    os.mkdir(folder)
-    for name, data in files.items():
-        Path(folder, name).write_bytes(data)
-    return folder
+def _folder(path: str, manifest: bytes, storage: Storage, *files: str) -> str:
+    """A new folder with a manifest and some files of an index."""
+    os.mkdir(path)
+    Path(path, f"manifest-{json.loads(manifest)['generation']:06}.json").write_bytes(manifest)
+    for name in files:
+        storage.bring(name, f"{path}/{name}")
+    return path
 
 
 def _merged(parts: list[bytes], storage: Storage, words: list[str], queries: list[bytes]) -> bytes:
     """The manifest of parts, which follow one another. With `words` of --optimize it has the recall
-    that their answers to the queries show, else their answers become one file."""
+    that their answers to the queries show, and is the folder's; else their answers become one file."""
     with tempfile.TemporaryDirectory() as folder:
-        output, measure = _written(f"{folder}/all.hs", {}), []
-        paths = [_written(f"{folder}/{i}.hs", {MANIFEST: part}) for i, part in enumerate(parts)]
+        output, measure = f"{folder}/all.hs", []
+        paths = [_folder(f"{folder}/{i}.hs", part, storage) for i, part in enumerate(parts)]
+        os.mkdir(output)
         if queries:
             for path, part in zip(paths, parts, strict=True):
-                storage.bring([_answers_of(part)], path)
-                os.rename(f"{path}/{_answers_of(part)}", f"{path}/{ANSWERS}")
-            storage.bring(_files(json.loads(parts[0])), output)
+                storage.bring(_answers_of(part), f"{path}/{ANSWERS}")
+            for name in _files(json.loads(parts[0])):
+                storage.bring(name, f"{output}/{name}")
             measure = [*words, *_asked(folder, queries), "--id", "id", "--vector", "source"]
         run("index", *paths, "--merge", "--manifests-only", *measure, "-q", "-o", output)
         manifest = Path(output, MANIFEST).read_bytes()
-        if queries and not words:
-            os.rename(f"{output}/{ANSWERS}", f"{output}/{_answers_of(manifest)}")
-            storage.put(output, _answers_of(manifest))
+        if words:
+            _publish(storage, output, json.loads(manifest))
+        else:
+            storage.put(f"{output}/{ANSWERS}", _answers_of(manifest))
     return manifest
 
 
@@ -180,26 +187,20 @@ def _queries(held: DataFrame, total: int) -> list[bytes]:
 
 def _newest(storage: Storage) -> list[bytes]:
     """The manifest of the newest generation, if there is one."""
-    found = [name for name in storage.names() if re.fullmatch(r"manifest-\d{6,}\.json", name)]
-    with tempfile.TemporaryDirectory() as folder:
-        newest = sorted(found, key=lambda name: (len(name), name))[-1:]
-        storage.bring(newest, folder)
-        return [Path(folder, name).read_bytes() for name in newest]
+    return storage.in_tasks(1, lambda _: [storage.read(COPY)] if COPY in storage.names() else [])
 
 
-def _published(storage: Storage, merged: bytes) -> list[bytes]:
+def _publish(storage: Storage, made: str, index: dict[str, Any]) -> None:
     """Writes the manifest of a folder, and deletes files of first generations that it does not name."""
     there = storage.names()
     if MANIFEST in there:
         raise FileExistsError(f"{storage.path} holds an index, which was made meanwhile")
-    index = json.loads(merged)
     named = {file["name"] for part in (index, *index["segments"]) for file in part["files"].values()}
-    for name in (MANIFEST, "manifest.json"):
-        storage.publish(name, merged)
+    for name in (MANIFEST, COPY):
+        storage.publish(f"{made}/{name}", name)
     for name in there:
         if OF_TASKS.fullmatch(name) and name not in named:
             storage.delete(name)
-    return []
 
 
 def nearest(
@@ -219,22 +220,21 @@ def nearest(
     >>> near = nearest(spark, "s3a://bucket/docs.hs", queries, k=10, vector="embedding")
     """
     storage = Storage(spark, path)
-    newest = storage.in_tasks(1, lambda _: _newest(storage))
+    newest = _newest(storage)
     if not newest:
         raise FileNotFoundError(f"{path} holds no index")
-    manifest = newest[0]
+    [manifest] = newest
     index = json.loads(manifest)
     words = ["-", "-q", "--id", "id", "--vector", "source", *options(k=k, rank=rank)]
 
     def search(batches: Batches) -> Batches:
         for segment, asked in runs(batches, "segment"):
-            own = (one.select(["id", "source"]) for one in asked)
             where = ["--memory", MEMORY, "--segment", str(segment)]
-            with tempfile.TemporaryDirectory() as folder:
-                Path(folder, f"manifest-{index['generation']:06}.json").write_bytes(manifest)
-                with reading(storage, _files(index, index["segments"][segment]), folder, manifest) as at:
-                    for found in stream(["search", folder, *words, *where, *at], own):
-                        yield _shaped(found)
+            files = [*_files(index, index["segments"][segment])]
+            with tempfile.TemporaryDirectory() as folder, served(storage, manifest) as at:
+                own = _folder(f"{folder}/own.hs", manifest, storage, *([] if at else files))
+                for found in stream(["search", own, *words, *where, *at], asked):
+                    yield _shaped(found)
 
     asked = queries.select(F.col(id).alias("id"), F.col(vector).alias("source"))
     name = kind_of(asked)

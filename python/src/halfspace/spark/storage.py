@@ -13,7 +13,6 @@ import os
 import re
 import secrets
 import shutil
-import tempfile
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -66,44 +65,42 @@ class Storage:
         files, folder = self.at()
         return [one.getPath().getName() for one in files.listStatus(folder)] if files.exists(folder) else []
 
-    def bring(self, names: Iterable[str], folder: str) -> None:
-        """Files in a folder of this machine: copies, or links to those of a local disk."""
-        for name in names:
-            if self.local is not None:
-                os.symlink(f"{self.local}/{name}", f"{folder}/{name}")
-            else:
-                files, path = self.at(name)
-                files.copyToLocalFile(False, path, _jvm().org.apache.hadoop.fs.Path(folder, name), True)
-
-    def range(self, name: str, at: int, end: int) -> bytes:
-        """Bytes `at` to `end - 1` of a file of Hadoop's."""
+    def read(self, name: str, at: int = 0, end: int | None = None) -> bytes:
+        """Bytes `at` to `end - 1` of a file, or all."""
+        if self.local is not None:
+            return Path(self.local, name).read_bytes()[at:end]
         files, path = self.at(name)
         with contextlib.closing(files.open(path)) as stream:
             stream.seek(at)
-            return bytes(_jvm().org.apache.commons.io.IOUtils.toByteArray(stream, end - at))
+            counted = [] if end is None else [end - at]
+            return bytes(_jvm().org.apache.commons.io.IOUtils.toByteArray(stream, *counted))
 
-    def put(self, folder: str, *names: str) -> None:
-        """Copies files of a folder of this machine."""
+    def bring(self, name: str, path: str) -> None:
+        """A file at a path of this machine: a copy, or a link to one of a local disk."""
+        if self.local is not None:
+            os.symlink(f"{self.local}/{name}", path)
+        else:
+            files, there = self.at(name)
+            files.copyToLocalFile(False, there, _jvm().org.apache.hadoop.fs.Path(path), True)
+
+    def put(self, path: str, name: str) -> None:
+        """Copies a file of this machine."""
         if self.local is not None:
             os.makedirs(self.local, exist_ok=True)
-        for name in names:
-            if self.local is not None:
-                shutil.copyfile(f"{folder}/{name}", f"{self.local}/{name}")
-            else:  # by a stream: `copyFromLocalFile` needs more than some hosts know
-                files, path = self.at(name)
-                own, there = _jvm().java.io.FileInputStream(f"{folder}/{name}"), files.create(path, True)
-                _jvm().org.apache.hadoop.io.IOUtils.copyBytes(own, there, 1 << 16, True)
+            shutil.copyfile(path, f"{self.local}/{name}")
+        else:  # by a stream: `copyFromLocalFile` needs more than some hosts know
+            files, there = self.at(name)
+            own = _jvm().java.io.FileInputStream(path)
+            _jvm().org.apache.hadoop.io.IOUtils.copyBytes(own, files.create(there, True), 1 << 16, True)
 
-    def publish(self, name: str, data: bytes) -> None:
-        """Writes a file, which is there whole or not at all."""
-        with tempfile.TemporaryDirectory() as folder:
-            Path(folder, f"{name}.tmp").write_bytes(data)
-            self.put(folder, f"{name}.tmp")
+    def publish(self, path: str, name: str) -> None:
+        """Copies a file, which is there whole or not at all."""
+        self.put(path, f"{name}.tmp")
         if self.local is not None:
             os.replace(f"{self.local}/{name}.tmp", f"{self.local}/{name}")
             return
-        files, path = self.at(f"{name}.tmp")
-        if not files.rename(path, self.at(name)[1]):
+        files, part = self.at(f"{name}.tmp")
+        if not files.rename(part, self.at(name)[1]):
             raise FileExistsError(f"{self.path}/{name} was written meanwhile")
 
     def delete(self, name: str) -> None:
@@ -159,14 +156,11 @@ def _jvm() -> Any:
 
 
 @contextlib.contextmanager
-def reading(
-    storage: Storage, names: Iterable[str], folder: str, manifest: bytes = b""
-) -> Iterator[list[str]]:
-    """Options by which a child reads files of an index as if they were in `folder`: links are there, or
-    a host of this process has ranges. These stay in the executor's folder while a quarter of its disk is
-    free, since the files of an index never change."""
+def served(storage: Storage, manifest: bytes) -> Iterator[list[str]]:
+    """Options by which a child reads an index that is not on a local disk: a host of this process has its
+    ranges. These stay in the executor's folder while a quarter of its disk is free, since the files of
+    an index never change."""
     if storage.local is not None:
-        storage.bring(names, folder)
         yield []
         return
     # Each worker of Python imports this module, and few need a host: 40 ms.
@@ -181,7 +175,7 @@ def reading(
         known = kept / f"{name}-{at}-{end}"
         if known.exists():
             return known.read_bytes()
-        data = storage.range(name, at, end)
+        data = storage.read(name, at, end)
         disk = shutil.disk_usage(kept)
         if disk.free > disk.total / 4:
             part = Path(f"{known}-{secrets.token_hex(4)}")

@@ -42,11 +42,9 @@ def runs(batches: Batches, task: str) -> Iterator[tuple[int, Batches]]:
 
     def cut() -> Iterator[tuple[int, pa.RecordBatch]]:
         for batch in batches:
-            of_row = numbers(batch.column(task))
-            ends = [*(np.flatnonzero(np.diff(of_row)) + 1), len(of_row)]
-            for start, end in itertools.pairwise([0, *ends]):
-                if end > start:
-                    yield int(of_row[start]), batch.slice(start, end - start)
+            found, starts = np.unique(numbers(batch.column(task)), return_index=True)
+            for one, (start, end) in zip(found, itertools.pairwise([*starts, len(batch)]), strict=True):
+                yield int(one), batch.slice(start, end - start)
 
     for number, parts in itertools.groupby(cut(), key=lambda part: part[0]):
         yield number, (part for _, part in parts)
@@ -98,35 +96,27 @@ def as_value(rows: pa.RecordBatch) -> pa.Buffer:
 
 def rows_in(value: bytes) -> int:
     """How many rows a value has."""
-    return int(_file(value).metadata.num_rows)
+    return int(pq.read_metadata(pa.BufferReader(value)).num_rows)
 
 
 def opened(values: Iterable[Any]) -> Batches:
     """The rows of such values."""
     for value in values:
-        yield from _file(value).read().combine_chunks().to_batches()
+        table = pq.ParquetFile(pa.BufferReader(value)).read()
+        yield from table.combine_chunks().to_batches()
 
 
-def unpacked(batches: Batches) -> Batches:
+def unpacked(batches: Iterable[pa.RecordBatch]) -> Batches:
     """The rows of batches of such values."""
     return opened(value.as_buffer() for batch in batches for value in batch.column("rows"))
 
 
-def _file(value: Any) -> pq.ParquetFile:
-    return pq.ParquetFile(pa.BufferReader(value))
-
-
 def pieces(batches: Iterable[T], rows: int, count: Callable[[T], int] = len) -> Iterator[Iterator[T]]:
     """Batches in runs of about so many rows."""
-    seen = 0
-
-    def piece(batch: T) -> int:
-        nonlocal seen
-        seen += count(batch)
-        return (seen - 1) // rows
-
-    some = (batch for batch in batches if count(batch) > 0)
-    return (part for _, part in itertools.groupby(some, key=piece))
+    counted = ((count(batch), batch) for batch in batches if count(batch) > 0)
+    ends = itertools.accumulate(counted, lambda last, one: (last[0] + one[0], one[1]))
+    for _, run in itertools.groupby(ends, key=lambda one: (one[0] - 1) // rows):
+        yield (batch for _, batch in run)
 
 
 def array(values: np.ndarray) -> pa.Array:
@@ -140,15 +130,17 @@ def numbers(column: pa.Array) -> np.ndarray:
     return np.from_dlpack(column)
 
 
-def one_value(value: bytes | pa.Buffer) -> pa.Array:
-    """An array of one value of bytes."""
-    ends = pa.py_buffer(np.array([0, len(value)], np.int32))
-    return pa.Array.from_buffers(pa.binary(), 1, [None, ends, pa.py_buffer(value)])
-
-
-def one_row(**values: bytes | pa.Buffer | None) -> pa.RecordBatch:
-    """A batch of one row of values of bytes."""
-    columns = [pa.nulls(1, pa.binary()) if one is None else one_value(one) for one in values.values()]
+def one_row(**values: bytes | pa.Buffer | int | np.integer | None) -> pa.RecordBatch:
+    """A batch of one row of numbers and values of bytes."""
+    columns = []
+    for value in values.values():
+        if value is None:
+            columns.append(pa.nulls(1, pa.binary()))
+        elif isinstance(value, (int, np.integer)):
+            columns.append(array(np.array([value])))
+        else:
+            ends = pa.py_buffer(np.array([0, len(value)], np.int32))
+            columns.append(pa.Array.from_buffers(pa.binary(), 1, [None, ends, pa.py_buffer(value)]))
     return pa.RecordBatch.from_arrays(columns, [*values])
 
 
