@@ -15,7 +15,7 @@ import { Rows, type RowsToAppend } from './rows';
 import type { Searched } from './searched';
 import { merged, type Placed, type Segment, Tail } from './segment';
 import type { Space } from './space';
-import { type Chunk, chunksOf } from './truth';
+import { chunksOf, type TakeChunks } from './truth';
 import type { RowVectors } from './vectors/row-vectors';
 
 /** Rows with which the tail becomes a segment; with fewer, scoring them one by one costs little. */
@@ -240,9 +240,11 @@ export class MemoryIndex {
     return live.sort();
   }
 
-  /** All rows, those of a part as one group. */
-  chunks(): Chunk[][] {
-    return this.parts.map(({ rows }) => chunksOf(rows.codes, rows.vectors, rows.count));
+  /** Takes all rows, those of a part in one call. */
+  async eachChunks(take: TakeChunks): Promise<void> {
+    for (const { rows } of this.parts) {
+      await take(chunksOf(rows.codes, rows.vectors, rows.count));
+    }
   }
 
   /** A copy whose rows are in the partitions of another space, as one segment if they fit. */

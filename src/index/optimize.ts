@@ -51,7 +51,7 @@ import {
   untrainedSpace,
   usualPartitions,
 } from './train';
-import type { Chunks, EvaluationQuery } from './truth';
+import type { EvaluationQuery, TakeChunks } from './truth';
 
 const MAX_QUERIES = 1_000_000;
 /** A setting is chosen at most this many times, each time with new queries. */
@@ -457,8 +457,8 @@ export class MemoryEvaluable extends Evaluable<MemoryEvaluable> {
     return this.held.count;
   }
 
-  protected chunks(): Chunks {
-    return this.held.chunks();
+  protected eachChunks(_work: LongWork, take: TakeChunks): Promise<void> {
+    return this.held.eachChunks(take);
   }
 
   async placed(space: Space | null, work: LongWork): Promise<MemoryEvaluable> {

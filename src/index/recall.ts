@@ -15,13 +15,14 @@ import type { Searched, Work } from './searched';
 import { bytesPerEntryOf, type Space } from './space';
 import { HELD_OUT_CLASSES } from './train';
 import {
-  type Chunks,
+  type EachChunks,
   type EvaluationQuery,
   eachRun,
   type NearVectors,
   nearestByCodes,
   nearestBySparse,
   nearestByVectors,
+  type TakeChunks,
   type Truth,
 } from './truth';
 import type { DenseVectors } from './vectors/dense-vectors';
@@ -85,8 +86,8 @@ export abstract class Evaluable<Self = unknown> implements Measurable {
     return this.parts.vectors?.kind ?? 'none';
   }
 
-  /** All rows, in groups that are at hand together. */
-  protected abstract chunks(work: LongWork): Chunks;
+  /** Takes all rows, those that are at hand together in one call. */
+  protected abstract eachChunks(work: LongWork, take: TakeChunks): Promise<void>;
   /** The same rows in the partitions of a space. */
   abstract placed(space: Space | null, work: LongWork): Promise<Self>;
   /** The partitions of rows, which must have codes. */
@@ -107,14 +108,14 @@ export abstract class Evaluable<Self = unknown> implements Measurable {
 
   /** Goes once through all rows that have codes; see `eachRun`. */
   eachRun(take: Parameters<typeof eachRun>[2], work: LongWork): Promise<void> {
-    return eachRun(this.chunks(work), this.isByCode, take, work);
+    return eachRun((chunks) => this.eachChunks(work, chunks), this.isByCode, take, work);
   }
 
   /** The true k nearest of queries. */
   async nearest(asked: readonly EvaluationQuery[], k: number, work: LongWork): Promise<Truth[]> {
     const { bits, dense } = this.parts;
     if (dense !== null) return (await this.near(asked, k, work)).map(({ truth }) => truth);
-    const chunks = this.chunks(work);
+    const chunks: EachChunks = (take) => this.eachChunks(work, take);
     if (this.storage === 'sparse') return nearestBySparse(chunks, asked, k, work);
     return nearestByCodes(chunks, asked, { k, bits }, work);
   }
@@ -133,7 +134,7 @@ export abstract class Evaluable<Self = unknown> implements Measurable {
   near(asked: readonly EvaluationQuery[], k: number, work: LongWork): Promise<NearVectors[]> {
     const { dimensions, kind } = this.parts.dense as DenseVectors;
     const by = { k, dimensions, kind, total: this.rows };
-    return nearestByVectors(this.chunks(work), asked, by, work);
+    return nearestByVectors((take) => this.eachChunks(work, take), asked, by, work);
   }
 
   async placesOf({ query }: EvaluationQuery, rows: Uint32Array): Promise<Uint16Array> {

@@ -58,8 +58,11 @@ export interface Chunk extends RowCodes {
   readonly end: number;
 }
 
-/** Chunks in groups that are at hand together. */
-export type Chunks = Iterable<readonly Chunk[]> | AsyncIterable<readonly Chunk[]>;
+/** Takes chunks that are at hand together. */
+export type TakeChunks = (group: readonly Chunk[]) => Promise<void>;
+
+/** Gives all chunks to a function. */
+export type EachChunks = (take: TakeChunks) => Promise<void>;
 
 /** Rows of a chunk: the first ones have few, since no limits are known yet. */
 const CHUNK_ROWS = 4096;
@@ -81,18 +84,18 @@ export function chunksOf(
 
 /** Takes all rows, run by run in any order, with 1 for each row that is held out. */
 export async function eachRun(
-  chunks: Chunks,
+  eachChunks: EachChunks,
   isByCode: boolean,
   take: (rows: RowsToPlace, isHeldOut: Uint8Array) => void,
   work: LongWork,
 ): Promise<void> {
-  for await (const group of chunks) {
+  await eachChunks(async (group) => {
     for (const { vectors, first, end, ...codes } of group) {
       const own = rowsToPlace(codes, vectors, [first, end], isByCode);
       take(own, heldOutOfRun(codes, vectors, own, first));
       await work.step();
     }
-  }
+  });
 }
 
 /** Rows are held out by their dense vectors, or by their codes where there are none. */
@@ -185,7 +188,7 @@ interface NearestBy {
 
 /** The nearest by dense vectors, for each query. */
 export async function nearestByVectors(
-  chunks: Chunks,
+  eachChunks: EachChunks,
   asked: readonly EvaluationQuery[],
   { k, dimensions, kind, total }: NearestBy,
   work: LongWork,
@@ -201,7 +204,7 @@ export async function nearestByVectors(
   const leastOf = ({ bound }: NearVectors) =>
     Math.max(1 - 2 ** 31, Math.floor(bound * UNIT * UNIT - error));
   let done = 0;
-  for await (const group of chunks) {
+  await eachChunks(async (group) => {
     await runJob(
       {
         task: NEAR_POINTS,
@@ -224,7 +227,7 @@ export async function nearestByVectors(
       work,
     );
     for (const [query, one] of asked.entries()) collected[query].draw(one);
-  }
+  });
   return collected;
 }
 
@@ -343,7 +346,7 @@ function lostAt(
  * meets only the queries with which it shares one. Cosines equal those of searches to the bit.
  */
 export async function nearestBySparse(
-  chunks: Chunks,
+  eachChunks: EachChunks,
   asked: readonly EvaluationQuery[],
   k: number,
   work: LongWork,
@@ -359,7 +362,7 @@ export async function nearestBySparse(
   }
   const collected = asked.map(() => new Nearest(k));
   const dots = new Float64Array(asked.length);
-  for await (const group of chunks) {
+  await eachChunks(async (group) => {
     for (const { rows, vectors, first, end } of group) {
       const held = vectors as SparseVectors;
       for (let i = first; i < end; i++) {
@@ -378,7 +381,7 @@ export async function nearestBySparse(
       }
       await work.step();
     }
-  }
+  });
   return collected.map(({ truth }) => truth);
 }
 
@@ -389,7 +392,7 @@ function dimensionOf(low: number, high: number): number | bigint {
 
 /** The nearest by distance of codes. */
 export async function nearestByCodes(
-  chunks: Chunks,
+  eachChunks: EachChunks,
   asked: readonly EvaluationQuery[],
   { k, bits }: { k: number; bits: number },
   work: LongWork,
@@ -398,7 +401,7 @@ export async function nearestByCodes(
   const queries = concatenated(asked.map(({ query }) => query.code));
   const limits = new Uint32Array(asked.length).fill(bits + 1);
   const kernel = hammingKernel();
-  for await (const group of chunks) {
+  await eachChunks(async (group) => {
     for (const { codes, rows, first, end } of group) {
       kernel.hitsOfMany(codes, first, end - first, queries, limits, (i, at, distance) => {
         const row = rows[at];
@@ -408,6 +411,6 @@ export async function nearestByCodes(
       });
       await work.step();
     }
-  }
+  });
   return collected.map(({ truth }) => truth);
 }

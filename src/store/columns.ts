@@ -109,10 +109,9 @@ export class StoredColumns {
     if (known !== undefined) return known;
     const rows = ascending(count).map((i) => firstRow + i);
     if (endRow - firstRow > count) {
-      const groups = blockGroups([segment]);
-      for await (const group of this.#reader.each(groups, { signal })) {
+      await this.#reader.each(blockGroups([segment]), { signal }, (group) => {
         for (const { block, rows: own } of group) rows.set(own.rows, segment.blocks.starts[block]);
-      }
+      });
       rows.sort();
     }
     this.#rows.set(segment, rows);

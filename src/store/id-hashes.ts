@@ -73,13 +73,21 @@ export function hashFile(hashes: BigUint64Array): { bytes: Uint8Array[]; blocks:
 /** Buckets that are read together. */
 const BUCKETS_TOGETHER = 64;
 
-/** Buckets of a segment, all by default: the positions of rows and their hashes, which ascend. */
-export async function* bucketsOf(
+/** The positions of the rows of a bucket, and their hashes, which ascend. */
+interface Bucket {
+  readonly bucket: number;
+  readonly hashes: BigUint64Array;
+  readonly positions: Uint32Array;
+}
+
+/** Reads buckets of a segment, all by default. */
+export async function eachBucket(
   reader: Reader,
   segment: StoredSegment,
+  take: (bucket: Bucket) => void,
   wanted = ascending(segment.buckets.count),
   signal?: AbortSignal,
-) {
+): Promise<void> {
   const { buckets } = segment;
   for (let first = 0; first < wanted.length; first += BUCKETS_TOGETHER) {
     const some = Array.from(wanted.subarray(first, first + BUCKETS_TOGETHER));
@@ -89,7 +97,7 @@ export async function* bucketsOf(
     );
     for (const [j, bucket] of some.entries()) {
       const { hash, position } = readBody(HASHES_COLUMNS, bodies[j], buckets.rows[bucket]);
-      yield { bucket, hashes: hash as BigUint64Array, positions: position as Uint32Array };
+      take({ bucket, hashes: hash as BigUint64Array, positions: position as Uint32Array });
     }
   }
 }
@@ -122,7 +130,7 @@ export async function findRows(
     const blocks = files.hashes && (await blocksOf(reader, segment, ids, signal));
     const isWanted = ({ block }: BlockName) => blocks === undefined || blocks.has(block);
     const groups = blockGroups([segment], 'rows', isWanted);
-    for await (const group of reader.each(groups, { signal })) {
+    await reader.each(groups, { signal }, (group) => {
       for (const { block, rows: own } of group) {
         for (const [place, row] of own.rows.entries()) {
           const id = idAt(own.ids, place, row, kind === 'number');
@@ -132,7 +140,7 @@ export async function findRows(
           left.delete(id);
         }
       }
-    }
+    });
   }
   return found;
 }
@@ -154,7 +162,7 @@ async function blocksOf(
   }
   const blocks = new Set<number>();
   const wanted = Uint32Array.from(byBucket.keys()).sort();
-  for await (const { bucket, hashes, positions } of bucketsOf(reader, segment, wanted, signal)) {
+  const take = ({ bucket, hashes, positions }: Bucket) => {
     for (const hash of byBucket.get(bucket) ?? []) {
       for (let i = lowerBound(hashes, hash); hashes[i] === hash; i++) {
         if (positions[i] < count) blocks.add(placeOf(segment, positions[i]).block);
@@ -164,7 +172,8 @@ async function blocksOf(
         }
       }
     }
-  }
+  };
+  await eachBucket(reader, segment, take, wanted, signal);
   return blocks;
 }
 
@@ -176,25 +185,25 @@ export async function refuseEqualIds(reader: Reader): Promise<void> {
   const hashes = new BigUint64Array(segments.reduce((sum, { count }) => sum + count, 0));
   const groups = blockGroups(segments.filter(({ files }) => files.hashes === undefined));
   let count = 0;
-  for await (const group of reader.each(groups)) {
+  await reader.each(groups, {}, (group) => {
     for (const { rows: own } of group) {
       for (let i = 0; i < own.count; i++) hashes[count++] = hashOfId(idAt(own.ids, i, 0, false));
     }
-  }
+  });
   for (const segment of segments) {
-    for await (const { hashes: own } of bucketsOf(reader, segment)) {
+    await eachBucket(reader, segment, ({ hashes: own }) => {
       asFormatError(reader.pathOf(segment.files.hashes as FolderFile), () =>
         hashes.set(own, count),
       );
       count += own.length;
-    }
+    });
   }
   hashes.sort();
   const twice = new Set(hashes.filter((hash, i) => i > 0 && hash === hashes[i - 1]));
   if (twice.size === 0) return;
   // Different ids may have one hash, and rows may be removed: the ids themselves decide.
   const seen = new Set<Id>();
-  for await (const group of reader.each(blockGroups(segments))) {
+  await reader.each(blockGroups(segments), {}, (group) => {
     for (const { rows: own } of group) {
       for (let i = 0; i < own.count; i++) {
         const given = idAt(own.ids, i, own.rows[i], false);
@@ -205,5 +214,5 @@ export async function refuseEqualIds(reader: Reader): Promise<void> {
         seen.add(id);
       }
     }
-  }
+  });
 }

@@ -92,7 +92,7 @@ export async function loadSegment(
     : null;
   const isNumber = manifest.index.ids === 'number';
   const how = { hasCodes: true, hasVectors: true, signal } as const;
-  for await (const blocks of new Reader(content).each(blockGroups(stored, 'all'), how)) {
+  await new Reader(content).each(blockGroups(stored, 'all'), how, (blocks) => {
     for (const loaded of blocks) {
       const { rows: own, segment } = loaded;
       const { ids } = own;
@@ -107,7 +107,7 @@ export async function loadSegment(
         takeEntries(own, { at, positions }, { entries, copies, next });
       }
     }
-  }
+  });
   rows.endFilling();
   const made = new Segment(rows, {
     entries,

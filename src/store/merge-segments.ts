@@ -54,7 +54,7 @@ export async function mergeSegments(
   const positions = await newPositions(reader, merging, range);
   const how = { hasCodes: true, hasVectors: true, signal } as const;
   let written = 0;
-  for await (const blocks of partitionsOf(reader, segments, 'all', how)) {
+  await eachPartition(reader, segments, 'all', how, async (blocks) => {
     for (const runs of runsOf(blocks, content.removed, mostRows)) {
       const made = gathered(runs, layout.id, header.ids === 'number');
       const links = made.isCopy && made.rows.map((row) => positions[row - range.firstRow]);
@@ -62,7 +62,7 @@ export async function mergeSegments(
       if (!made.isCopy) written += made.count;
     }
     passed?.(written);
-  }
+  });
   return output.end();
 }
 
@@ -75,24 +75,25 @@ async function newPositions(
   if (!content.manifest.index.copies) return new Uint32Array();
   const positions = new Uint32Array(endRow - firstRow);
   let next = 0;
-  for await (const blocks of partitionsOf(reader, segments, 'rows', { signal })) {
+  await eachPartition(reader, segments, 'rows', { signal }, (blocks) => {
     for (const { block, from, to } of runsOf(blocks, content.removed).flat()) {
       for (let i = from; i < to; i++) positions[block.rows.rows[i] - firstRow] = next++;
     }
-  }
+  });
   return positions;
 }
 
 /**
- * The blocks of each partition, of all segments: of copies of rows there, then of its rows. A large
- * partition comes in pieces, unless rows of segments interleave.
+ * Takes the blocks of each partition, of all segments: of copies of rows there, then of its rows. A
+ * large partition comes in pieces, unless rows of segments interleave.
  */
-async function* partitionsOf(
+async function eachPartition(
   reader: Reader,
   segments: readonly StoredSegment[],
   of: 'rows' | 'all',
   how: Reading,
-) {
+  take: (blocks: readonly LoadedBlock[]) => void | Promise<void>,
+): Promise<void> {
   const lists = new Map<number, BlockName[]>();
   for (const name of blockNames(segments, of)) {
     const { blocks } = name.segment;
@@ -110,13 +111,13 @@ async function* partitionsOf(
     .flatMap(([, names]) => (mayCut ? inGroups(names, bytesOf) : [names]));
   const groups = inGroups(pieces, (names) => names.reduce((sum, name) => sum + bytesOf(name), 0));
   const names = groups.map((group) => group.flat());
-  for await (const blocks of reader.each(names, how)) {
+  await reader.each(names, how, async (blocks) => {
     let first = 0;
     for (const { length } of groups.shift() ?? []) {
-      yield blocks.slice(first, first + length);
+      await take(blocks.slice(first, first + length));
       first += length;
     }
-  }
+  });
 }
 
 /** Rows `from` to `to - 1` of a block. */

@@ -14,7 +14,7 @@ import type { Query } from '../index/query';
 import { Evaluable, type EvaluationSearch, type Partitions, type RowPlace } from '../index/recall';
 import { type Best, CosineSearch } from '../index/search';
 import type { Space } from '../index/space';
-import { type Chunk, chunksOf, type EvaluationQuery } from '../index/truth';
+import { type Chunk, chunksOf, type EvaluationQuery, type TakeChunks } from '../index/truth';
 import type { DenseVectors } from '../index/vectors/dense-vectors';
 import { NO_ROW } from '../kernels/hits';
 import { NO_PARTITION, ROWS, someOf } from './blocks';
@@ -189,19 +189,19 @@ export class StoredEvaluable extends Evaluable<StoredEvaluable> {
   }
 
   /** All rows, some MiB at a time: their vectors lie in one memory, where the next ones follow. */
-  protected async *chunks(work: LongWork): AsyncGenerator<Chunk[]> {
+  protected async eachChunks(work: LongWork, take: TakeChunks): Promise<void> {
     const { segments } = this.#content;
     const groups = blockGroups(segments, 'rows and vectors', undefined, CHUNK_BYTES);
     const how = { hasCodes: this.isByCode, hasVectors: true, signal: work.call.signal } as const;
     const vectors = noVectorsOf(this.#content) as DenseVectors;
     vectors.zeros.add((this.#content.parts.dense as DenseVectors).zeros);
     let room = 0;
-    for await (const blocks of this.stored.reader.each(groups, how)) {
+    await this.stored.reader.each(groups, how, async (blocks) => {
       const count = blocks.reduce((sum, { rows }) => sum + rows.count, 0);
       vectors.skip(Math.max(0, count - room));
       room = Math.max(room, count);
-      yield this.#chunksOf(blocks, vectors, count);
-    }
+      await take(this.#chunksOf(blocks, vectors, count));
+    });
   }
 
   #chunksOf(blocks: readonly LoadedBlock[], vectors: DenseVectors, count: number): Chunk[] {

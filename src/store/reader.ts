@@ -52,15 +52,19 @@ export class Reader {
 
   /**
    * Reads groups of blocks one after another, the next one ahead. The bytes of a group are used
-   * again once the next is asked for.
+   * again once it was taken.
    */
-  async *each(groups: readonly (readonly BlockName[])[], how: Reading = {}) {
+  async each(
+    groups: readonly (readonly BlockName[])[],
+    how: Reading,
+    take: (blocks: readonly LoadedBlock[]) => void | Promise<void>,
+  ): Promise<void> {
     let next = groups.length > 0 ? this.blocks(groups[0], how) : null;
     for (let i = 1; next !== null; i++) {
       const blocks: LoadedBlock[] = await next;
       next = i < groups.length ? this.blocks(groups[i], how) : null;
       next?.catch(() => undefined); // reported when it is waited for
-      yield blocks;
+      await take(blocks);
       this.giveBack(blocks);
     }
   }

@@ -373,12 +373,12 @@ export class StoredRows implements Searched, SearchedPart {
     take: (block: LoadedBlock) => void = () => undefined,
     signal?: AbortSignal,
   ): Promise<void> {
-    for await (const group of this.reader.each(blockGroups(segments), { signal })) {
+    await this.reader.each(blockGroups(segments), { signal }, (group) => {
       for (const block of group) {
         this.#note(block);
         take(block);
       }
-    }
+    });
   }
 }
 

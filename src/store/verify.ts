@@ -17,7 +17,7 @@ import { COLUMN_ROWS, StoredColumns } from './columns';
 import { openContent, RowSet, type StoredSegment, wholeFile } from './content';
 import { FolderPlace } from './folder-place';
 import { checkCopy, generationsIn, neededManifest } from './generations';
-import { bucketsOf, hashFile, hashOfId, refuseEqualIds } from './id-hashes';
+import { eachBucket, hashFile, hashOfId, refuseEqualIds } from './id-hashes';
 import {
   checkFileChecksum,
   type FolderFile,
@@ -179,12 +179,12 @@ async function checkSegment(
     copyIn: new Uint32Array(count).fill(NO_PARTITION),
   };
   const how = { hasCodes: true, hasVectors: true } as const;
-  for await (const blocks of reader.each(blockGroups([segment], 'all'), how)) {
+  await reader.each(blockGroups([segment], 'all'), how, (blocks) => {
     for (const block of blocks) {
       asFormatError(path, () => (block.rows.isCopy ? noteCopies : noteRows)(block, noted));
       passed(bytesOfBlock(block, true));
     }
-  }
+  });
   const { rowAt, secondAt, copyOf, copyIn } = noted;
   const isCopied = (second: number, at: number) =>
     second === copyIn[at] && (second === NO_PARTITION || copyOf[at] === rowAt[at]);
@@ -205,7 +205,7 @@ async function checkSegment(
 /** The file of hashes is the one that is written for these rows. */
 async function checkHashes(reader: Reader, segment: StoredSegment, hashes: BigUint64Array) {
   const { buckets, files } = segment;
-  for await (const _ of bucketsOf(reader, segment)); // compares checksums
+  await eachBucket(reader, segment, () => undefined); // compares checksums
   const { blocks } = hashFile(hashes);
   const { checksums } = buckets.bodies.rows;
   const isSame = (one: WrittenBlock, i: number) => one.bodies.rows?.checksum === checksums[i];

@@ -4,6 +4,7 @@ import { DistanceSearch } from '../../src/index/distance';
 import { FilterMemory } from '../../src/index/filter';
 import { MemoryIndex } from '../../src/index/memory-index';
 import { run } from '../../src/index/searched';
+import type { RowsToPlace } from '../../src/index/space';
 import { TrainingSample, trainSpace, untrainedSpace } from '../../src/index/train';
 import { eachRun } from '../../src/index/truth';
 import { Draws } from '../reference/random';
@@ -75,7 +76,8 @@ describe.each([64, 256, 2048])('a search by distance of %i bits', (bits) => {
     const work = new LongWork({});
     const untrained = untrainedSpace({ bits, dimensions: null, seed: 0n });
     const sample = new TrainingSample({ space: untrained, most: 3000, rows: 6000, seed: 0 });
-    await eachRun(plain.chunks(), true, (rows) => sample.offer(rows, null), work);
+    const offer = (rows: RowsToPlace) => sample.offer(rows, null);
+    await eachRun((take) => plain.eachChunks(take), true, offer, work);
     const space = await trainSpace(untrained, await sample.points(work), 8, work);
     const index = await plain.placed(space, work);
     append(index, 6000, count);

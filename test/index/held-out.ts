@@ -10,6 +10,6 @@ export async function heldOutRows(index: MemoryIndex): Promise<Uint32Array> {
   const take = ({ rows }: RowsToPlace, isHeldOut: Uint8Array) => {
     held.push(...rows.filter((row, i) => row !== NO_ROW && isHeldOut[i] === 1));
   };
-  await eachRun(index.chunks(), false, take, new LongWork());
+  await eachRun((take) => index.eachChunks(take), false, take, new LongWork());
   return Uint32Array.from(held).sort();
 }

@@ -7,6 +7,7 @@
 
 import { readFile, stat } from 'node:fs/promises';
 import { FormatError } from '../../base/check';
+import { iterated } from '../../base/long-work';
 import { type CodeOrigin, checkSameTexts } from '../../codes/codes';
 import { isMissing } from '../../measure/recall';
 import {
@@ -281,15 +282,18 @@ export class InputRows {
   }
 
   /** The rows in batches; shows progress, and throws the signal's reason at Ctrl-C. */
-  async *[Symbol.asyncIterator](): AsyncIterableIterator<RowBatch> {
-    let waiting: RowBatch[] = [];
-    for await (const batch of batchesOf(this.call, this.reader)) {
-      waiting.push(batch);
-      if (!this.#isWidthKnown(batch)) continue;
-      yield* waiting;
-      waiting = [];
-    }
-    yield* waiting;
+  [Symbol.asyncIterator](): AsyncIterableIterator<RowBatch> {
+    return iterated(async (send) => {
+      const waiting: RowBatch[] = [];
+      const sendAll = async () => {
+        for (const batch of waiting.splice(0)) await send(batch);
+      };
+      for await (const batch of batchesOf(this.call, this.reader)) {
+        waiting.push(batch);
+        if (this.#isWidthKnown(batch)) await sendAll();
+      }
+      await sendAll();
+    });
   }
 
   /** Nulls have no width: batches of them wait for the first dense vector, which decides it. */
