@@ -118,34 +118,27 @@ export function hashDimension(low: number, high: number, seedLow: number, seedHi
     .avalanche();
 }
 
-/** The four lanes of 8 bytes before any bytes are hashed, each as its low and its high half. */
-function startLanes(lanes: Uint32Array, seed: bigint): Uint32Array {
+/** Writes the four lanes of 8 bytes before any bytes are hashed, each its low and its high half. */
+function startLanes(lanes: Uint32Array, seed: bigint): void {
   const { low, high } = halves(seed);
   for (let i = 0; i < 4; i++) {
     mixed.set(low, high).plus(LANE_STARTS[i]);
     lanes[2 * i] = mixed.low;
     lanes[2 * i + 1] = mixed.high;
   }
-  return lanes;
 }
 
 /** Lanes that all calls share. */
-const ownLanes = /* @__PURE__ */ new Uint32Array(8);
+const lanes = /* @__PURE__ */ new Uint32Array(8);
 
-/** xxHash64 of bytes, unsigned. */
+/** xxHash64 of bytes, unsigned, by the scalar kernel. */
 export function hashBytes(bytes: Uint8Array, seed: bigint): bigint {
-  if (bytes.length >= 32) return hashMore(startLanes(ownLanes, seed), bytes, bytes.length);
   const { low, high } = halves(seed);
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-  return hashRest(result.set(low, high).plus(PRIME_5).add(bytes.length, 0), view, 0);
-}
-
-/**
- * xxHash64 of `total` bytes, 32 or more, of which the last are `bytes`: those before, a multiple of
- * 32, are in the lanes. These then have as many more as are a multiple of 32.
- */
-function hashMore(lanes: Uint32Array, bytes: Uint8Array, total: number): bigint {
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+  if (bytes.length < 32) {
+    return hashRest(result.set(low, high).plus(PRIME_5).add(bytes.length, 0), view, 0);
+  }
+  startLanes(lanes, seed);
   let at = 0;
   for (; at + 32 <= bytes.length; at += 32) {
     for (let i = 0; i < 8; i += 2) {
@@ -161,7 +154,7 @@ function hashMore(lanes: Uint32Array, bytes: Uint8Array, total: number): bigint 
     result.add(mixed.low, mixed.high);
   }
   for (let i = 0; i < 8; i += 2) result.merge(lanes[i], lanes[i + 1]);
-  return hashRest(result.add(total, Math.floor(total / 2 ** 32)), view, at);
+  return hashRest(result.add(bytes.length, 0), view, at);
 }
 
 /** Hashes the up to 31 bytes from `at` on, which the lanes did not take, into a shared register. */
@@ -183,19 +176,32 @@ function hashRest(hash: Register, view: DataView, at: number): bigint {
   return (BigInt(hash.high) << 32n) | BigInt(hash.low);
 }
 
+/**
+ * Longer bytes are copied to linear memory in pieces, which the caches hold: hashing 160 MB takes
+ * half the time. A multiple of 32.
+ */
+const PIECE_BYTES = 2 ** 17;
+const LANE_BYTES = 32;
+
 /** xxHash64 of bytes, unsigned: the checksum of files. */
 export function checksum(bytes: Uint8Array, seed = 0n): bigint {
   if (!hasKernels()) return hashBytes(bytes, seed);
-  if (bytes.length > PIECE_BYTES) {
-    const parts = new PartsChecksum(seed);
-    for (let at = 0; ; at += PIECE_BYTES) {
-      const hash = parts.add(bytes.subarray(at, at + PIECE_BYTES));
-      if (at + PIECE_BYTES >= bytes.length) return hash;
-    }
+  const memory = scratch(LANE_BYTES + Math.min(bytes.length, PIECE_BYTES));
+  const kernels = textKernels(memory);
+  const at = FREE_START + LANE_BYTES;
+  if (bytes.length <= PIECE_BYTES) {
+    memory.bytes.set(bytes, at);
+    return BigInt.asUintN(64, kernels.hashBytes(at, bytes.length, seed));
   }
-  const memory = scratch(bytes.length);
-  memory.bytes.set(bytes, FREE_START);
-  return BigInt.asUintN(64, textKernels(memory).hashBytes(FREE_START, bytes.length, seed));
+  startLanes(new Uint32Array(memory.bytes.buffer, FREE_START, 8), seed);
+  let hash = 0n;
+  for (let done = 0; done < bytes.length; ) {
+    const piece = bytes.subarray(done, done + PIECE_BYTES);
+    done += piece.length;
+    memory.bytes.set(piece, at);
+    hash = kernels.hashMore(FREE_START, at, piece.length, BigInt(done));
+  }
+  return BigInt.asUintN(64, hash);
 }
 
 /** The same of `length` bytes from `at` on in the memory of an `Arena`, in place. */
@@ -204,41 +210,10 @@ export function checksumIn(values: Uint8Array, at: number, length: number): bigi
   return BigInt.asUintN(64, hashBytes(values.byteOffset + at, length, 0n));
 }
 
-/** xxHash64 of bytes that come in parts. */
-export class PartsChecksum {
-  readonly #lanes = new Uint32Array(8);
-  readonly #laneBytes = new Uint8Array(this.#lanes.buffer);
-  #total = 0;
-
-  constructor(private readonly seed = 0n) {
-    startLanes(this.#lanes, seed);
-  }
-
-  /** Adds a part, of which all but the last have a multiple of 32 bytes; of all until now. */
-  add(part: Uint8Array): bigint {
-    this.#total += part.length;
-    if (this.#total < 32) return checksum(part, this.seed);
-    if (!hasKernels()) return hashMore(this.#lanes, part, this.#total);
-    const memory = scratch(this.#laneBytes.length + part.length);
-    const at = FREE_START + this.#laneBytes.length;
-    memory.bytes.set(this.#laneBytes, FREE_START);
-    memory.bytes.set(part, at);
-    const hash = textKernels(memory).hashMore(FREE_START, at, part.length, BigInt(this.#total));
-    this.#laneBytes.set(memory.bytes.subarray(FREE_START, at));
-    return BigInt.asUintN(64, hash);
-  }
-}
-
 /** A checksum as files have it: 16 hexadecimal digits. */
 export function checksumText(hash: bigint): string {
   return hash.toString(16).padStart(16, '0');
 }
-
-/**
- * Longer bytes are copied to linear memory in pieces, which the caches hold: hashing 160 MB takes
- * half the time. A multiple of 32.
- */
-const PIECE_BYTES = 2 ** 17;
 
 /**
  * Writes xxHash64 of the UTF-8 of words to `hashes[0]..`, their halves, low before high. Word i has
