@@ -5,7 +5,7 @@
  * as near. A search finds a vector in the partition of its second centroid too.
  */
 
-import { byGroup, type Range } from '../base/arrays';
+import type { Range } from '../base/arrays';
 import { checkInteger, wrongType } from '../base/check';
 import { type PairedRows, productsKernel, vectorsAtOnce } from '../kernels/products';
 import type { Task } from '../threads/job';
@@ -63,15 +63,10 @@ export function checkedTree(
  */
 export function nearestIn(tree: CentroidTree, vectors: Int16Array): Uint32Array {
   const { centroids, starts, width } = tree;
-  const all = { values: centroids, width };
   const nearest = new Uint32Array(vectors.length / width);
   eachBlock(tree, vectors, GROUPS, (some, first, near) => {
-    const end = first + some.length / width;
-    const { starts: firsts, members } = byGroup(near, starts.length - 1);
-    const each = near.length / (end - first);
-    for (let i = 0; i < members.length; i++) members[i] = Math.floor(members[i] / each);
-    const lists = starts.length <= 2 ? null : { starts, members, ends: firsts.subarray(1) };
-    productsKernel.nearestInto(all, some, nearest.subarray(first, end), lists);
+    const rows = { values: centroids, width };
+    nearest.set(productsKernel.nearest(rows, some, { starts, near }), first);
   });
   return nearest;
 }

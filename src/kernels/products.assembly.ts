@@ -147,11 +147,10 @@ function bytesOf(count: usize): usize {
   return ((count + 3) & ~3) << 2;
 }
 
-/** The number of the i-th listed vector, of the last one for i behind it; i without a list. */
+/** The i-th number of a list, the last one for i behind it. */
 @inline
 function listed(list: usize, i: usize, count: usize): usize {
-  const at = min(i, count - 1);
-  return list == 0 ? at : <usize>load<u32>(list + (at << 2));
+  return <usize>load<u32>(list + (min(i, count - 1) << 2));
 }
 
 /**
@@ -202,22 +201,21 @@ function updateLargest(
 
 /**
  * For each listed vector updates its entries of `largest` (i32) and `nearest` (u32): the largest
- * product with one of `count` rows, and the row, `first` being the number of the first one. `work`
- * has space for the products of two vectors with BLOCK rows.
+ * product with one of the `count` rows of a group, and the row, `first` being the number of the
+ * first one. The list is as in `groupProducts`; `work` has space for 2 x BLOCK products.
  */
 export function nearestRows(
   rows: usize, count: usize, first: u32, vectors: usize, list: usize, listCount: usize,
-  width: usize, largest: usize, nearest: usize, work: usize,
+  each: usize, width: usize, largest: usize, nearest: usize, work: usize,
 ): void {
   const stride = width << 1;
-  for (let row: usize = 0; row < count; row += BLOCK) {
+  for (let row: usize = 0; row < count; row += BLOCK, rows += BLOCK * stride) {
     const here = min(BLOCK, count - row);
     const bytes = bytesOf(here);
     for (let i: usize = 0; i < listCount; i += 2) {
-      const a = listed(list, i, listCount);
-      const b = listed(list, i + 1, listCount);
-      const at = rows + row * stride;
-      productsOfTwo(at, here, stride, vectors + a * stride, vectors + b * stride, work, bytes);
+      const a = listed(list, i, listCount) / each;
+      const b = listed(list, i + 1, listCount) / each;
+      productsOfTwo(rows, here, stride, vectors + a * stride, vectors + b * stride, work, bytes);
       const from = first + <u32>row;
       updateLargest(work, bytes, from, largest + (a << 2), nearest + (a << 2));
       updateLargest(work + bytes, bytes, from, largest + (b << 2), nearest + (b << 2));
@@ -225,71 +223,38 @@ export function nearestRows(
   }
 }
 
-/** Writes the indices of the `most` largest products to `out`, and replaces these by NONE. */
-@inline
-function takeLargest(products: usize, bytes: usize, most: usize, out: usize): void {
-  for (const end = out + (most << 2); out < end; out += 4) {
-    const index = indexOf(products, largestOf(products, products + bytes));
-    store<i32>(products + (<usize>index << 2), NONE);
-    store<u32>(out, index);
-  }
-}
-
 /**
- * Writes for each vector the `most` rows of the largest products, of equal ones the first, to `out`
- * as u32. `work` has space for the products of two vectors with all rows.
+ * Writes for each vector the rows of its `most` largest products, of equal ones the first, to `out`
+ * as u32; `products` has those of each, `bytes` bytes, of which the taken ones become NONE.
  */
-export function nearestLists(
-  rows: usize, count: usize, vectors: usize, vectorCount: usize, width: usize, most: usize,
-  out: usize, work: usize,
+export function largestLists(
+  products: usize, bytes: usize, count: usize, most: usize, out: usize,
 ): void {
-  const stride = width << 1;
-  const bytes = bytesOf(count);
-  for (let i: usize = 0; i < vectorCount; i += 2) {
-    const next = listed(0, i + 1, vectorCount);
-    const at = vectors + i * stride;
-    productsOfTwo(rows, count, stride, at, vectors + next * stride, work, bytes);
-    takeLargest(work, bytes, most, out + ((i * most) << 2));
-    if (next > i) takeLargest(work + bytes, bytes, most, out + ((next * most) << 2));
-  }
-}
-
-/** Appends the number of the vector and the row of each product of at least `least`. */
-@inline
-function appendHigh(
-  products: usize, bytes: usize, least: i32, vector: u32, first: u32, out: usize,
-): usize {
-  const bound = i32x4.splat(least);
-  for (let at: usize = 0; at < bytes; at += 16) {
-    let lanes = i32x4.bitmask(i32x4.ge_s(v128.load(products + at), bound));
-    for (; lanes != 0; lanes &= lanes - 1, out += 8) {
-      store<u32>(out, vector);
-      store<u32>(out, first + <u32>(at >> 2) + ctz(lanes), 4);
+  for (const end = products + count * bytes; products < end; products += bytes) {
+    for (const last = out + (most << 2); out < last; out += 4) {
+      const index = indexOf(products, largestOf(products, products + bytes));
+      store<i32>(products + (<usize>index << 2), NONE);
+      store<u32>(out, index);
     }
   }
-  return out;
 }
 
 /**
  * Writes two u32 for each product that is at least the vector's entry of `least` (i32, above NONE):
- * the vector and the row, by vector ascending in row. Returns the address behind them.
+ * the vector and the row, by vector ascending in row; `products` is as in `largestLists`. Returns
+ * the address behind them.
  */
 export function highProducts(
-  rows: usize, count: usize, vectors: usize, vectorCount: usize, width: usize, least: usize,
-  out: usize, work: usize,
+  products: usize, bytes: usize, count: usize, least: usize, out: usize,
 ): usize {
-  const stride = width << 1;
-  for (let row: usize = 0; row < count; row += BLOCK) {
-    const here = min(BLOCK, count - row);
-    const bytes = bytesOf(here);
-    for (let i: usize = 0; i < vectorCount; i += 2) {
-      const next = listed(0, i + 1, vectorCount);
-      const at = rows + row * stride;
-      productsOfTwo(at, here, stride, vectors + i * stride, vectors + next * stride, work, bytes);
-      out = appendHigh(work, bytes, load<i32>(least + (i << 2)), <u32>i, <u32>row, out);
-      if (next == i) continue;
-      const bound = load<i32>(least + (next << 2));
-      out = appendHigh(work + bytes, bytes, bound, <u32>next, <u32>row, out);
+  for (let vector: usize = 0; vector < count; vector++, least += 4) {
+    const bound = v128.load32_splat(least);
+    for (let at: usize = 0; at < bytes; at += 16, products += 16) {
+      let lanes = i32x4.bitmask(i32x4.ge_s(v128.load(products), bound));
+      for (; lanes != 0; lanes &= lanes - 1, out += 8) {
+        store<u32>(out, <u32>vector);
+        store<u32>(out, <u32>(at >> 2) + ctz(lanes), 4);
+      }
     }
   }
   return out;
@@ -353,12 +318,15 @@ export function groupProducts(
   width: usize, out: usize, bytes: usize,
 ): void {
   const stride = width << 1;
-  for (let i: usize = 0; i < listCount; i += 2) {
-    const a = listed(list, i, listCount);
-    const b = listed(list, i + 1, listCount);
-    const x = vectors + (a / each) * stride;
-    const y = vectors + (b / each) * stride;
-    productsOfTwo(rows, count, stride, x, y, out + a * bytes, (b - a) * bytes);
+  for (let row: usize = 0; row < count; row += BLOCK, rows += BLOCK * stride, out += BLOCK << 2) {
+    const here = min(BLOCK, count - row);
+    for (let i: usize = 0; i < listCount; i += 2) {
+      const a = listed(list, i, listCount);
+      const b = listed(list, i + 1, listCount);
+      const x = vectors + (a / each) * stride;
+      const y = vectors + (b / each) * stride;
+      productsOfTwo(rows, here, stride, x, y, out + a * bytes, (b - a) * bytes);
+    }
   }
 }
 

@@ -40,12 +40,10 @@ const ROWS_OF_ONE = 4096;
 const ORDER_BYTES = 4096;
 /** Below all products. */
 const NONE = -0x8000_0000;
-/** Rows that the kernel compares with all vectors before the next ones. */
-const BLOCK = 64;
+/** Bytes of the products of 64 rows, which a kernel takes together, with two vectors. */
+const WORK_BYTES = 512;
 /** Bytes of rows that are rounded in one call. */
 const ROUNDED_BYTES = 2 ** 19;
-/** Bytes of the products of a block with two vectors. */
-const BLOCK_BYTES = 8 * BLOCK;
 /** Vectors that are compared in one call: those that fit the scratch space, and at most so many. */
 const MAX_VECTORS = 1024;
 const VECTORS_BYTES = SCAN_BYTES - 2 ** 17;
@@ -78,13 +76,11 @@ export function product(
 /** The next multiple of 4: kernels take rows four at a time. */
 const inFours = (count: number) => (count + 3) & ~3;
 
-/** Groups of rows, and which vectors are compared with those of each. */
-export interface GroupLists {
-  /** The first row of each group, and at last their number. */
+/** Rows in groups: group g has `starts[g]` to `starts[g + 1] - 1`. */
+export interface Groups {
   readonly starts: Uint32Array;
-  /** Vectors by group; those of group g end at `ends[g]`. */
-  readonly members: Uint32Array;
-  readonly ends: Uint32Array;
+  /** The groups with whose rows vectors are compared, as many of each, one after another. */
+  readonly near: Uint32Array;
 }
 
 /** Rows of high products: those of vector i end at `ends[i]`. */
@@ -95,7 +91,7 @@ export interface HighRows {
 
 /** How many vectors one call compares with rows: their number for this width. */
 export function vectorsAtOnce(width: number): number {
-  return Math.max(8, Math.min(MAX_VECTORS, Math.floor(VECTORS_BYTES / (2 * width))));
+  return Math.max(8, Math.min(MAX_VECTORS, Math.floor(VECTORS_BYTES / (2 * width + 64))));
 }
 
 export const productsKernel = {
@@ -155,50 +151,35 @@ export const productsKernel = {
   },
 
   /**
-   * Writes for each vector the row of the largest product, the first of equal ones, to `out`. With
-   * lists, at most `vectorsAtOnce` vectors, a vector is compared
-   * with the rows of its groups.
+   * For each vector the row of the largest product among the rows of its groups, of equal ones the
+   * first; 0 where they have no rows. At most `vectorsAtOnce` vectors, here and below.
    */
-  nearestInto(
-    rows: IntegerRows,
-    vectors: Int16Array,
-    out: Uint32Array,
-    lists: GroupLists | null = null,
-  ): void {
+  nearest(rows: IntegerRows, vectors: Int16Array, groups: Groups): Uint32Array {
     const { width } = rows;
-    const most = vectorsAtOnce(width);
-    if (out.length > most) {
-      for (let first = 0; first < out.length; first += most) {
-        const some = vectors.subarray(first * width, (first + most) * width);
-        productsKernel.nearestInto(rows, some, out.subarray(first, first + most));
-      }
-      return;
-    }
-    const staged = new Staged(rows, vectors, lists);
-    const largest = staged.add(new Int32Array(out.length).fill(NONE));
-    const nearest = staged.add(out);
-    const { kernels, work, vectorsAt } = staged;
-    staged.each((at, count, first, list, listed) => {
-      const more = [width, largest, nearest, work] as const;
-      kernels.nearestRows(at, count, first, vectorsAt, list, listed, ...more);
+    const all = new Grouped(rows, vectors, groups, WORK_BYTES);
+    const { count, each, kernels } = all;
+    const largest = all.add(new Int32Array(count).fill(NONE));
+    const nearest = all.add(new Uint32Array(count));
+    const work = all.space(WORK_BYTES);
+    all.eachGroup((at, size, first, list) => {
+      kernels.nearestRows(at, size, first, ...list, each, width, largest, nearest, work);
     });
-    out.set(numbersAt(staged.memory, nearest, out.length));
+    return numbersAt(all.memory, nearest, count);
   },
 
   /**
    * For each vector the `most` rows of the largest products, of equal ones the first, as one list
-   * after another. At most `vectorsAtOnce` vectors.
+   * after another.
    */
   nearestLists(rows: IntegerRows, vectors: Int16Array, most: number): Uint32Array {
-    const { width } = rows;
-    const count = rows.values.length / width;
-    const vectorCount = vectors.length / width;
-    const productBytes = 8 * inFours(count);
-    const staged = new Staged(rows, vectors, null, productBytes + 4 * most * vectorCount);
-    const { kernels, rowsAt, vectorsAt, work } = staged;
-    const out = work + productBytes;
-    kernels.nearestLists(rowsAt, count, vectorsAt, vectorCount, width, most, out, work);
-    return numbersAt(staged.memory, out, most * vectorCount);
+    const length = (most * vectors.length) / rows.width;
+    const groups = oneGroup(rows, vectors);
+    const bytes = bytesOfLargest(groups.starts);
+    const all = new Grouped(rows, vectors, groups, bytes * groups.near.length + 4 * length);
+    const [products, out] = [all.space(bytes * all.count), all.space(4 * length)];
+    all.productsInto(products, bytes);
+    all.kernels.largestLists(products, bytes, all.count, most, out);
+    return numbersAt(all.memory, out, length);
   },
 
   /** Adds the listed rows to `sums`, in the order of their values. */
@@ -274,15 +255,14 @@ export function pointsOf({ values, lengths, dimensions }: RowsOfLengths): Int16A
 
 /** Pairs of a vector and a row of a high product, of few rows. */
 function highOf(rows: IntegerRows, vectors: Int16Array, least: Int32Array): Uint32Array {
-  const { width } = rows;
-  const count = rows.values.length / width;
-  const staged = new Staged(rows, vectors, null, BLOCK_BYTES + 8 * count * least.length);
-  const bounds = staged.add(least);
-  const { rowsAt, vectorsAt, work } = staged;
-  const out = work + BLOCK_BYTES;
-  const given = [vectorsAt, least.length, width, bounds] as const;
-  const end = staged.kernels.highProducts(rowsAt, count, ...given, out, work);
-  return numbersAt(staged.memory, out, (end - out) / 4);
+  const groups = oneGroup(rows, vectors);
+  const bytes = bytesOfLargest(groups.starts);
+  const most = bytes * least.length;
+  const all = new Grouped(rows, vectors, groups, 3 * most);
+  const [bounds, products, out] = [all.add(least), all.space(most), all.space(2 * most)];
+  all.productsInto(products, bytes);
+  const end = all.kernels.highProducts(products, bytes, least.length, bounds, out);
+  return numbersAt(all.memory, out, (end - out) / 4);
 }
 
 /**
@@ -297,8 +277,6 @@ export class PairedRows {
   /** The rows, by row and group the address of its products with the group, and these products. */
   readonly #arena: Arena;
   #byteLength: number;
-  /** Bytes of the products of a vector with the rows of the largest group. */
-  readonly #groupBytes: number;
   /** Where in the arena vectors have their products with the rows of their groups. */
   #productsAt = 0;
   #productBytes = 0;
@@ -309,8 +287,6 @@ export class PairedRows {
     this.#starts = starts;
     this.#groups = starts.length - 1;
     this.#count = values.length / width;
-    const sizes = starts.subarray(1).map((end, group) => end - starts[group]);
-    this.#groupBytes = 4 * inFours(Math.max(...sizes));
     this.#byteLength = this.#tableAt + 4 * this.#count * this.#groups;
     this.#arena = new Arena(this.#byteLength);
     this.#rows.values.set(values);
@@ -359,66 +335,45 @@ export class PairedRows {
     near: Uint32Array,
     most: number,
   ): { own: Uint32Array; seconds: Uint32Array } {
-    const width = this.#width;
-    const count = vectors.length / width;
-    const each = near.length / count;
-    const { starts: firsts, members } = byGroup(near, this.#groups);
-    const bytes = this.#groupBytes;
-    if (bytes * near.length > this.#productBytes) {
-      this.#productBytes = bytes * near.length;
-      this.#productsAt = this.#space(this.#productBytes);
+    const starts = this.#starts;
+    const pairBytes = bytesOfLargest(starts);
+    const bytes = pairBytes * near.length;
+    if (bytes > this.#productBytes) {
+      this.#productBytes = bytes;
+      this.#productsAt = this.#space(bytes);
     }
-    const lists = { starts: this.#starts, members, ends: firsts.subarray(1) };
-    const staged = new Staged(this.#rows, vectors, lists);
-    const { kernels, vectorsAt } = staged;
-    staged.each((at, rows, _, list, listed) => {
-      const out = [each, width, this.#productsAt, bytes] as const;
-      kernels.groupProducts(at, rows, vectorsAt, list, listed, ...out);
-    });
-    const stagedAgain = () => {
-      const stage = new Stage(staged.memory);
-      const groups = [stage.add(near), stage.add(this.#starts)] as const;
-      return { stage, products: [this.#productsAt, bytes, count, each, ...groups] as const };
-    };
-    const { stage: found, products } = stagedAgain();
-    const largest = found.add(new Int32Array(count).fill(NONE));
-    const nearest = found.add(new Uint32Array(count));
-    kernels.largestOfGroups(...products, most, largest, nearest);
-    const own = numbersAt(found.memory, nearest, count);
-    const highest = numbersAt(found.memory, largest, count);
-    this.#pairAll(own, near);
-    // What was staged is overwritten by now.
-    const { stage: last, products: same } = stagedAgain();
-    const given = [last.add(own), last.add(highest)] as const;
-    const losses = last.add(new Float32Array(count).fill(Number.POSITIVE_INFINITY));
-    const best = last.add(own);
-    const table = this.#table.byteOffset;
-    kernels.secondOfGroups(...same, ...given, table, this.#groups, losses, best);
-    return { own, seconds: numbersAt(last.memory, best, count) };
-  }
-
-  /** Makes the products of the own rows of vectors with the rows of the vectors' groups. */
-  #pairAll(own: Uint32Array, near: Uint32Array): void {
-    const each = near.length / own.length;
+    const all = new Grouped(this.#rows, vectors, { starts, near }, pairBytes);
+    const { count, kernels } = all;
+    const lists = all.productsInto(this.#productsAt, pairBytes);
+    const largest = all.add(new Int32Array(count).fill(NONE));
+    const nearest = all.add(new Uint32Array(count));
+    kernels.largestOfGroups(...lists, most, largest, nearest);
+    const own = numbersAt(all.memory, nearest, count);
+    const work = all.space(pairBytes);
     let table = this.#table;
     for (let i = 0; i < near.length; i++) {
-      const row = own[Math.floor(i / each)];
+      const row = own[Math.floor(i / all.each)];
       if (table[row * this.#groups + near[i]] !== 0) continue;
-      this.#pair(row, near[i]);
+      this.#pair(row, near[i], all, work);
       table = this.#table; // the memory may have grown, which detaches views
     }
+    const losses = all.add(new Float32Array(count).fill(Number.POSITIVE_INFINITY));
+    const best = all.add(own);
+    const given = [nearest, largest, table.byteOffset, this.#groups] as const;
+    kernels.secondOfGroups(...lists, ...given, losses, best);
+    return { own, seconds: numbersAt(all.memory, best, count) };
   }
 
-  /** Makes the products of a row with those of a group. */
-  #pair(row: number, group: number): void {
+  /** Makes the products of a row with those of a group; there is space for them at `work`. */
+  #pair(row: number, group: number, { kernels }: Grouped, work: number): void {
     const width = this.#width;
     const [first, end] = [this.#starts[group], this.#starts[group + 1]];
     const at = this.#space(padded(end - first)); // kernels read some ahead
-    const { values } = this.#rows;
-    const products = new Int32Array(end - first);
-    const others = { values: values.subarray(first * width, end * width), width };
-    productsKernel.productsInto(others, values.subarray(row * width, (row + 1) * width), products);
-    const pairs = new Int8Array(values.buffer, at, products.length);
+    const { buffer, byteOffset } = this.#arena.bytes;
+    const [rowAt, rowsAt] = [row, first].map((one) => byteOffset + 2 * one * width);
+    kernels.productsInto(rowsAt, end - first, rowAt, width, work);
+    const products = new Int32Array(buffer, work, end - first);
+    const pairs = new Int8Array(buffer, at, products.length);
     for (let i = 0; i < products.length; i++) {
       pairs[i] = Math.floor((MAX_BYTE * products[i]) / (UNIT * UNIT) + 0.5);
     }
@@ -431,64 +386,87 @@ function numbersAt(memory: LinearMemory, at: number, length: number): Uint32Arra
   return new Uint32Array(memory.bytes.buffer, at, length).slice();
 }
 
-/**
- * Rows, and vectors that a kernel compares with them, in one memory: that of the rows where it has
- * room for all else, else the scratch memory with a copy of the rows.
- */
-class Staged extends Stage {
-  readonly kernels: SearchKernels;
-  readonly rowsAt: number;
-  readonly vectorsAt: number;
-  /** Space for the products of two vectors, or as much as was asked for. */
-  readonly work: number;
-  readonly #rows: IntegerRows;
-  readonly #lists: GroupLists | null;
-  readonly #listsAt: number;
-  readonly #vectors: number;
+/** All rows as one group, with which all vectors are compared. */
+function oneGroup({ values, width }: IntegerRows, vectors: Int16Array): Groups {
+  const starts = Uint32Array.of(0, values.length / width);
+  return { starts, near: new Uint32Array(vectors.length / width) };
+}
 
-  /** There is space to add four numbers a vector. */
-  constructor(
-    rows: IntegerRows,
-    vectors: Int16Array,
-    lists: GroupLists | null,
-    workBytes = BLOCK_BYTES,
-  ) {
+/**
+ * Vectors and the rows of their groups in one memory: that of the rows where it has space for all,
+ * else the scratch memory with a copy of the rows. More may be added.
+ */
+class Grouped extends Stage {
+  readonly kernels: SearchKernels;
+  /** Vectors, and groups of each. */
+  readonly count: number;
+  readonly each: number;
+  readonly #width: number;
+  readonly #groups: Groups;
+  readonly #rowsAt: number;
+  readonly #vectorsAt: number;
+
+  /** With space to add `more` bytes, and four numbers a vector. */
+  constructor(rows: IntegerRows, vectors: Int16Array, groups: Groups, more: number) {
     const { width, values } = rows;
+    const { starts, near } = groups;
     const count = vectors.length / width;
-    const listed = lists?.members.length ?? 0;
-    const bytes = workBytes + 2 * vectors.length + 4 * listed + 16 * count + 64;
-    const { memory, at, free } = placed(rows, 0, values.length / width, bytes);
+    const numbers = 2 * near.length + starts.length + 4 * count;
+    const byteLength = 2 * vectors.length + 4 * numbers + more + 128;
+    const { memory, at, free } = placed(rows, 0, values.length / width, byteLength);
     super(memory, free);
     this.kernels = searchKernels(memory);
-    this.rowsAt = at;
-    this.work = this.space(workBytes);
-    this.vectorsAt = this.add(vectors);
-    this.#listsAt = lists === null ? 0 : this.add(lists.members);
-    this.#rows = rows;
-    this.#lists = lists;
-    this.#vectors = count;
+    this.count = count;
+    this.each = near.length / count;
+    this.#width = width;
+    this.#groups = groups;
+    this.#rowsAt = at;
+    this.#vectorsAt = this.add(vectors);
   }
 
   /**
-   * Calls `visit` for each group that has vectors: with the address, number and first of its rows,
-   * and the address and number of the list of its vectors. Without lists for all rows and vectors.
+   * Calls `visit` for each group that has rows and vectors: with the address, number and first of
+   * its rows, the address of all vectors, and the address and number of the list of its own.
    */
-  each(
-    visit: (at: number, count: number, first: number, list: number, listed: number) => void,
+  eachGroup(
+    visit: (
+      at: number,
+      rows: number,
+      first: number,
+      list: readonly [number, number, number],
+    ) => void,
   ): void {
-    const { width, values } = this.#rows;
-    if (this.#lists === null) {
-      visit(this.rowsAt, values.length / width, 0, 0, this.#vectors);
-      return;
-    }
-    const { starts, ends } = this.#lists;
-    for (let group = 0, from = 0; group < ends.length; from = ends[group++]) {
-      const [first, count] = [starts[group], starts[group + 1] - starts[group]];
-      const listed = ends[group] - from;
-      if (count === 0 || listed === 0) continue;
-      visit(this.rowsAt + 2 * first * width, count, first, this.#listsAt + 4 * from, listed);
+    const { starts, near } = this.#groups;
+    const { starts: firsts, members } = byGroup(near, starts.length - 1);
+    const list = this.add(members);
+    for (let group = 0; group + 1 < starts.length; group++) {
+      const first = starts[group];
+      const [size, listed] = [starts[group + 1] - first, firsts[group + 1] - firsts[group]];
+      if (size === 0 || listed === 0) continue;
+      const own = [this.#vectorsAt, list + 4 * firsts[group], listed] as const;
+      visit(this.#rowsAt + 2 * first * this.#width, size, first, own);
     }
   }
+
+  /**
+   * Writes the products of vectors with the rows of their groups, in `bytes` bytes for each group,
+   * to the address `products`. Returns what kernels need of them.
+   */
+  productsInto(products: number, bytes: number) {
+    const { count, each } = this;
+    this.eachGroup((at, rows, _, list) => {
+      this.kernels.groupProducts(at, rows, ...list, each, this.#width, products, bytes);
+    });
+    const { near, starts } = this.#groups;
+    return [products, bytes, count, each, this.add(near), this.add(starts)] as const;
+  }
+}
+
+/** Bytes of the products of a vector with the rows of the largest group. */
+function bytesOfLargest(starts: Uint32Array): number {
+  let most = 0;
+  for (let i = 1; i < starts.length; i++) most = Math.max(most, starts[i] - starts[i - 1]);
+  return 4 * inFours(most);
 }
 
 /**

@@ -4,7 +4,7 @@ export { dots } from './dots.assembly';
 export { sortHits } from './hits.assembly';
 export { distinctInto, joinRuns, keysInto, scatter, sortLow } from './joins.assembly';
 export {
-  groupProducts, highProducts, largestOfGroups, nearestLists, nearestRows, orderInto, productsInto,
+  groupProducts, highProducts, largestLists, largestOfGroups, nearestRows, orderInto, productsInto,
   roundRows, secondOfGroups, sumRows,
 } from './products.assembly';
 export { weighEntries } from './residuals.assembly';

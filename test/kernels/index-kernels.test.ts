@@ -1,5 +1,4 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { byGroup } from '../../src/base/arrays';
 import { CodeMemory } from '../../src/kernels/code-memory';
 import { dotsKernel } from '../../src/kernels/dots';
 import { distance } from '../../src/kernels/hamming';
@@ -130,8 +129,8 @@ describe.each([
     const one = new Int32Array(rowCount);
     kernel.productsInto({ values: rows, width }, queries.subarray(0, width), one);
     expect([...one]).toEqual(expected[0]);
-    const nearest = new Uint32Array(queryCount);
-    kernel.nearestInto({ values: rows, width }, queries, nearest);
+    const oneGroup = { starts: Uint32Array.of(0, rowCount), near: new Uint32Array(queryCount) };
+    const nearest = kernel.nearest({ values: rows, width }, queries, oneGroup);
     expect([...nearest]).toEqual(expected.map((list) => list.indexOf(Math.max(...list))));
     const sums = new Float64Array(dimensions).fill(0.5);
     kernel.addRows({ values: rows, width }, Uint32Array.of(130, 2, 130, 7), sums);
@@ -141,22 +140,20 @@ describe.each([
     });
     const byProduct = (list: number[]) =>
       [...list.keys()].sort((a, b) => list[b] - list[a] || a - b);
-    // Groups of rows, of which one is empty and one has no vectors, each with some of the vectors.
+    // Groups of rows, of which one is empty and one has no vectors.
     const starts = Uint32Array.of(0, 70, 70, 91, 120, 133);
-    const listed = [[0, 3, 66], [1], [3, 5, 8, 9, 66], [], [2, 66]];
-    const ends = Uint32Array.from(listed, (_, i) => listed.slice(0, i + 1).flat().length);
-    const lists = { starts, members: Uint32Array.from(listed.flat()), ends };
+    const groupsOf = (query: number) => [[4, 0, 2][query % 3], 1];
+    const near = Uint32Array.from([...expected.keys()].flatMap(groupsOf));
     for (const values of [rows, rows.slice()]) {
-      kernel.nearestInto({ values, width }, queries, nearest.fill(7), lists);
-      nearest.forEach((row, query) => {
-        const groups = [...listed.keys()].filter((group) => listed[group].includes(query));
+      const found = kernel.nearest({ values, width }, queries, { starts, near });
+      found.forEach((row, query) => {
         const own = byProduct(expected[query]).find((one) =>
-          groups.some((group) => one >= starts[group] && one < starts[group + 1]),
+          groupsOf(query).some((group) => one >= starts[group] && one < starts[group + 1]),
         );
-        expect(row).toBe(own ?? 7);
+        expect(row).toBe(own);
       });
-      const near = kernel.nearestLists({ values, width }, queries, 5);
-      expect([...near]).toEqual(expected.flatMap((list) => byProduct(list).slice(0, 5)));
+      const lists = kernel.nearestLists({ values, width }, queries, 5);
+      expect([...lists]).toEqual(expected.flatMap((list) => byProduct(list).slice(0, 5)));
       const least = Int32Array.from(expected, (list, i) => list[byProduct(list)[i % 7]] + (i & 1));
       const high = kernel.highRows({ values, width }, queries, least);
       expected.forEach((list, query) => {
@@ -473,19 +470,18 @@ it.each([24, 136])('second rows are those of the least loss, %i wide', (width) =
     [three, many, 2],
   ] as const) {
     const each = near.length / 67;
-    const listsOf = (groups: number) => {
-      const own = near.filter((_, i) => i % each < groups);
-      const { starts: firsts, members } = byGroup(own, starts.length - 1);
-      const vectorOf = (i: number) => Math.floor(i / groups);
-      return { starts, members: members.map(vectorOf), ends: firsts.subarray(1) };
-    };
-    const own = new Uint32Array(67);
-    scalarProducts.nearestInto(rows, vectors, own, listsOf(most));
+    const nearest = near.filter((_, i) => i % each < most);
+    const own = scalarProducts.nearest(rows, vectors, { starts, near: nearest });
+    // Of equal losses the first row counts.
+    const all = near.slice();
+    for (let i = 0; i < all.length; i += each) all.subarray(i, i + each).sort();
     const pairs = new PairedRows(rows, starts);
     for (let times = 0; times < 2; times++) {
       const found = pairs.nearestTwo(vectors, near, most);
       expect([...found.own]).toEqual([...own]);
-      expect([...found.seconds]).toEqual([...scalarSeconds(rows, vectors, own, listsOf(each))]);
+      expect([...found.seconds]).toEqual([
+        ...scalarSeconds(rows, vectors, own, { starts, near: all }),
+      ]);
     }
   }
 });

@@ -1,6 +1,6 @@
 /** Integer products in plain loops: what the kernel must equal. */
 
-import { type GroupLists, type ProductsKernel, product, UNIT } from '../../../src/kernels/products';
+import { type Groups, type ProductsKernel, product, UNIT } from '../../../src/kernels/products';
 
 /** Leading zeros of the largest difference, 1,023, that needs no shift to have 1,024 steps. */
 const ORDER_BITS = 22;
@@ -36,15 +36,16 @@ export const scalarProducts: ProductsKernel = {
     for (let i = 0; i < order.length; i++) order[i] = rows[order[i]];
   },
 
-  nearestInto({ values, width }, vectors, out, lists) {
-    const all = lists ?? oneGroup(values.length / width, out.length);
-    const largest = new Float64Array(out.length).fill(-Infinity);
-    eachPair(all, (vector, row) => {
+  nearest({ values, width }, vectors, groups) {
+    const nearest = new Uint32Array(vectors.length / width);
+    const largest = new Float64Array(nearest.length).fill(-Infinity);
+    eachPair(groups, nearest.length, (vector, row) => {
       const value = product(values, row * width, vectors, vector * width, width);
       if (value <= largest[vector]) return;
       largest[vector] = value;
-      out[vector] = row;
+      nearest[vector] = row;
     });
+    return nearest;
   },
 
   nearestLists({ values, width }, vectors, most) {
@@ -78,21 +79,15 @@ export const scalarProducts: ProductsKernel = {
   },
 };
 
-/** All rows and all vectors as one group. */
-function oneGroup(rows: number, vectors: number): GroupLists {
-  const members = Uint32Array.from({ length: vectors }, (_, i) => i);
-  return { starts: Uint32Array.of(0, rows), members, ends: Uint32Array.of(vectors) };
-}
-
-/** Each vector with each row of its groups, row by row. */
+/** Each vector with each row of its groups, in their order. */
 function eachPair(
-  { starts, members, ends }: GroupLists,
+  { starts, near }: Groups,
+  vectors: number,
   take: (vector: number, row: number) => void,
 ): void {
-  for (const [group, end] of ends.entries()) {
-    for (const vector of members.subarray(ends[group - 1] ?? 0, end)) {
-      for (let row = starts[group]; row < starts[group + 1]; row++) take(vector, row);
-    }
+  for (const [i, group] of near.entries()) {
+    const vector = Math.floor((i * vectors) / near.length);
+    for (let row = starts[group]; row < starts[group + 1]; row++) take(vector, row);
   }
 }
 
@@ -101,15 +96,14 @@ export function scalarSeconds(
   { values, width }: { values: Int16Array; width: number },
   vectors: Int16Array,
   own: Uint32Array,
-  lists: GroupLists | null,
+  groups: Groups,
 ): Uint32Array {
   const { fround } = Math;
   const short = fround(0.5 / UNIT ** 2);
   const pairUnit = fround(0.25 / 127);
   const seconds = own.slice();
   const losses = new Float32Array(own.length).fill(Number.POSITIVE_INFINITY);
-  const all = lists ?? oneGroup(values.length / width, own.length);
-  eachPair(all, (vector, row) => {
+  eachPair(groups, own.length, (vector, row) => {
     if (row === own[vector]) return;
     const shortened = (one: number) =>
       fround(fround(product(values, one * width, vectors, vector * width, width)) * short);
