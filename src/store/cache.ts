@@ -33,7 +33,7 @@ import {
 } from './blocks';
 import { type Content, noVectorsOf, type StoredSegment } from './content';
 import type { FolderFile } from './manifest';
-import type { TargetRange } from './place';
+import { allEnded, type TargetRange } from './place';
 import type { BlockName, Reader } from './reader';
 
 /** Partitions lie in memory from a multiple of so many bytes on. */
@@ -43,8 +43,7 @@ const CELL_TABLE_BYTES = 5;
 
 /** The blocks of a partition that one segment has: they lie in its file one after another. */
 interface Run extends TargetRange {
-  readonly segment: StoredSegment;
-  readonly file: FolderFile;
+  readonly partition: number;
   /** Numbers of the blocks: `first` to `end - 1`. */
   readonly first: number;
   readonly end: number;
@@ -130,19 +129,18 @@ export class PartitionCache {
     return at[end - 1] + bytes[end - 1] - at[first];
   }
 
-  /** The blocks of a partition, of all segments, whose bytes go to cells from `to` on. */
-  #runsOf(p: number, to: number): Run[] {
-    const { segments } = this.#content;
+  /** The runs of partitions that a segment has. Their bytes go to `to`, which is moved behind them. */
+  #runsOf(segment: number, partitions: readonly number[], to: number[]): Run[] {
+    const { at } = this.#content.segments[segment].blocks.bodies.rows;
     const runs: Run[] = [];
-    for (let i = 0; i < segments.length; i++) {
-      const [first, end] = [this.#firsts[i][p], this.#firsts[i][p + 1]];
+    for (let i = 0; i < partitions.length; i++) {
+      const partition = partitions[i];
+      const first = this.#firsts[segment][partition];
+      const end = this.#firsts[segment][partition + 1];
       if (first === end) continue;
-      const { blocks, files } = segments[i];
-      const at = blocks.bodies.rows.at[first];
-      const length = this.#bytesOf(i, p);
-      const file = files.rows as FolderFile;
-      runs.push({ segment: segments[i], file, first, end, at, length, to });
-      to += CELL_BYTES * cellsFor(length);
+      const length = this.#bytesOf(segment, partition);
+      runs.push({ partition, first, end, at: at[first], length, to: to[i] });
+      to[i] += CELL_BYTES * cellsFor(length);
     }
     return runs;
   }
@@ -220,24 +218,26 @@ export class PartitionCache {
   }
 
   async #read(missing: readonly number[], signal: AbortSignal | undefined): Promise<void> {
-    const all = missing.map((p) =>
-      this.#runsOf(p, CELL_BYTES * (this.#cells.firstOf(p) as number)),
-    );
-    await this.#reader.into(this.#memory, all.flat(), signal);
-    for (const [i, p] of missing.entries()) {
-      const held: HeldBlock[] = [];
-      for (const run of all[i]) this.#hold(run, held);
-      this.#held.set(p, held);
+    const { segments } = this.#content;
+    const to = missing.map((p) => CELL_BYTES * (this.#cells.firstOf(p) as number));
+    const runs = segments.map((_, i) => this.#runsOf(i, missing, to));
+    const files = segments.map(({ files }) => files.rows as FolderFile);
+    await allEnded(runs.map((own, i) => this.#reader.into(this.#memory, files[i], own, signal)));
+    const held = new Map(missing.map((p) => [p, [] as HeldBlock[]]));
+    for (const [i, segment] of segments.entries()) {
+      for (const run of runs[i]) this.#hold(segment, run, held.get(run.partition) as HeldBlock[]);
     }
+    for (const [p, own] of held) this.#held.set(p, own);
   }
 
   /** Adds the blocks of a run in memory to those that are held, once checksums were compared. */
-  #hold({ segment, file, first, end, at: start, to }: Run, held: HeldBlock[]): void {
+  #hold(segment: StoredSegment, { first, end, at: start, to }: Run, held: HeldBlock[]): void {
     const { blocks } = segment;
     const { at: starts, bytes, checksums } = blocks.bodies.rows;
     for (let block = first; block < end; block++) {
       const at = to + starts[block] - start;
       if (checksumIn(this.#memory, at, bytes[block]) !== checksums[block]) {
+        const file = segment.files.rows as FolderFile;
         throw this.#reader.damaged({ file, name: 'block', number: block });
       }
       const rows = blocks.rows[block];

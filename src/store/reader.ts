@@ -132,46 +132,43 @@ export class Reader {
   async ranges(wanted: readonly FileRange[], signal?: AbortSignal): Promise<Uint8Array[]> {
     const results = new Array<Uint8Array>(wanted.length);
     const { place } = this.content;
-    await this.#byFile(wanted, async (file, own) => {
-      const ranges = own.map((i) => wanted[i]);
-      const read = await this.#of(place.read(file, ranges, signal));
-      for (const [j, i] of own.entries()) {
-        results[i] = read[j].byteOffset % 8 === 0 ? read[j] : read[j].slice();
-      }
-    });
-    return results;
-  }
-
-  /** Reads ranges into memory; all reads have ended when it resolves or rejects. */
-  async into(
-    memory: Uint8Array,
-    wanted: readonly (FileRange & TargetRange)[],
-    signal?: AbortSignal,
-  ): Promise<void> {
-    const { place } = this.content;
-    await this.#byFile(wanted, async (file, own) => {
-      const ranges = own.map((i) => wanted[i]);
-      if (place.readInto !== undefined) {
-        return this.#of(place.readInto(file, ranges, memory, signal));
-      }
-      const read = await this.#of(place.read(file, ranges, signal));
-      for (const [i, bytes] of read.entries()) memory.set(bytes, ranges[i].to);
-    });
-  }
-
-  async #byFile(
-    wanted: readonly FileRange[],
-    read: (file: FolderFile, own: readonly number[]) => Promise<void>,
-  ): Promise<void> {
     const byFile = new Map<FolderFile, number[]>();
     for (const [i, { file }] of wanted.entries()) {
       const own = byFile.get(file);
       if (own === undefined) byFile.set(file, [i]);
       else own.push(i);
     }
-    await allEnded(Array.from(byFile, ([file, own]) => read(file, own)));
-    for (const { length } of wanted) this.counts.bytes += length;
-    this.counts.reads += wanted.length;
+    const reads = Array.from(byFile, async ([file, own]) => {
+      const ranges = own.map((i) => wanted[i]);
+      const read = await this.#of(place.read(file, ranges, signal));
+      for (const [j, i] of own.entries()) {
+        results[i] = read[j].byteOffset % 8 === 0 ? read[j] : read[j].slice();
+      }
+    });
+    await allEnded(reads);
+    this.#count(wanted);
+    return results;
+  }
+
+  /** Reads ranges of a file into memory; all reads have ended when it resolves or rejects. */
+  async into(
+    memory: Uint8Array,
+    file: FolderFile,
+    ranges: readonly TargetRange[],
+    signal?: AbortSignal,
+  ): Promise<void> {
+    const { place } = this.content;
+    if (place.readInto !== undefined) await this.#of(place.readInto(file, ranges, memory, signal));
+    else {
+      const read = await this.#of(place.read(file, ranges, signal));
+      for (const [i, bytes] of read.entries()) memory.set(bytes, ranges[i].to);
+    }
+    this.#count(ranges);
+  }
+
+  #count(ranges: readonly ByteRange[]): void {
+    for (const { length } of ranges) this.counts.bytes += length;
+    this.counts.reads += ranges.length;
   }
 
   /** What a read gives; explains why a file is missing. */
