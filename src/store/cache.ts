@@ -129,7 +129,7 @@ export class PartitionCache {
     return at[end - 1] + bytes[end - 1] - at[first];
   }
 
-  /** The runs of partitions that a segment has. Their bytes go to `to`, which is moved behind them. */
+  /** The runs of partitions that a segment has; their bytes go to `to`, which moves behind them. */
   #runsOf(segment: number, partitions: readonly number[], to: number[]): Run[] {
     const { at } = this.#content.segments[segment].blocks.bodies.rows;
     const runs: Run[] = [];
