@@ -14,17 +14,15 @@ const MIN_CODES = 64;
 export class CodeMemory implements RowCodes {
   readonly bytesPerCode: number;
   readonly #arena: Arena;
-  readonly #most: number;
   #capacity = 0;
   /** Space for all codes that have memory. `reserve` replaces this view and the next. */
   codes = new Uint8Array();
   /** The row of each code, or NO_ROW. */
   rows = new Uint32Array();
 
-  /** Room for `count` codes at first, and never for more than `most`: by default all that fit. */
-  constructor(bytesPerCode: number, count = 0, most = mostCodes(bytesPerCode)) {
+  /** Room for `count` codes at first. */
+  constructor(bytesPerCode: number, count = 0) {
     this.bytesPerCode = bytesPerCode;
-    this.#most = most;
     this.#arena = new Arena(0, true);
     this.reserve(Math.max(count, 1));
   }
@@ -36,13 +34,14 @@ export class CodeMemory implements RowCodes {
   reserve(count: number): void {
     if (count <= this.#capacity) return;
     const { bytesPerCode } = this;
-    if (count > this.#most) {
+    const most = mostCodes(bytesPerCode);
+    if (count > most) {
       throw new RangeError(
-        `one memory has room for ${this.#most} codes of ${bytesPerCode} bytes, not for ${count}`,
+        `one memory has room for ${most} codes of ${bytesPerCode} bytes, not for ${count}`,
       );
     }
     const wanted = Math.max(count, MIN_CODES, Math.ceil(this.#capacity * 1.5));
-    const capacity = Math.min(wanted, this.#most);
+    const capacity = Math.min(wanted, most);
     const rows = this.rows.slice();
     const rowsAt = Math.ceil(((capacity + CODES_BEHIND) * this.bytesPerCode + 8) / 16) * 16;
     this.#arena.reserve(rowsAt + 4 * capacity);

@@ -132,7 +132,7 @@ export function walshHadamard<T>(vector: usize, end: usize, flips: usize): void 
 
 /** Copies `width` values as float64, and zeros up to `end`. */
 @inline
-function valuesInto<T>(row: usize, width: usize, vector: usize, end: usize): void {
+export function valuesInto<T>(row: usize, width: usize, vector: usize, end: usize): void {
   for (let pair: usize = 0; pair << 1 < width; pair++) {
     v128.store(vector + (pair << 4), twoOf<T>(row, pair));
   }

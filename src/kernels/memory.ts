@@ -378,14 +378,11 @@ export function grownShared<T extends Uint32Array | Float32Array | Float64Array>
  */
 export function allocateCodes(byteLength: number): Uint8Array<ArrayBuffer> {
   if (byteLength < MIN_OWN_BYTES) return new Uint8Array(byteLength);
-  let memory: LinearMemory;
   try {
-    memory = LinearMemory.allocate(CODES_START + byteLength + PADDING_BYTES, false);
+    return new Arena(byteLength).bytes.subarray(0, byteLength);
   } catch {
     return new Uint8Array(byteLength); // scans copy them in blocks
   }
-  owned.set(memory.bytes.buffer, memory);
-  return memory.bytes.subarray(CODES_START, CODES_START + byteLength);
 }
 
 /** The linear memory that contains these values; undefined where kernels cannot read in place. */

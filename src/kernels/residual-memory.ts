@@ -17,15 +17,13 @@ import {
 export class ResidualMemory implements Residuals {
   readonly bytesPerRow: number;
   readonly #arena = new Arena(0, true);
-  readonly #most: number;
   capacity = 0;
   /** Both halves of all blocks; `reserve` replaces them. */
   bytes = new Uint8Array();
 
-  /** Never for more than `most` rows: by default all that fit. `bytesPerRow` must be even. */
-  constructor(bytesPerRow: number, count = 0, most = mostRows(bytesPerRow)) {
+  /** `bytesPerRow` must be even. */
+  constructor(bytesPerRow: number, count = 0) {
     this.bytesPerRow = bytesPerRow;
-    this.#most = most;
     this.reserve(count);
   }
 
@@ -49,7 +47,7 @@ export class ResidualMemory implements Residuals {
   /** Grows to at least `count` rows. Throws, and changes nothing, where so many do not fit. */
   reserve(count: number): void {
     if (count <= this.capacity) return;
-    const most = this.#most;
+    const most = mostRows(this.bytesPerRow);
     if (count > most) {
       throw new RangeError(
         `one memory has room for ${most} residual codes of ${this.bytesPerRow} bytes, ` +

@@ -3,7 +3,7 @@
 // same tree of additions and multiplications as in rotation.ts, so it has the same bits.
 
 import { twoOf } from './dots.assembly';
-import { PAIR, walshHadamard } from './hadamard.assembly';
+import { PAIR, valuesInto, walshHadamard } from './hadamard.assembly';
 
 /**
  * Rotates `width` elements in place: transforms the first `size` and the last `size` in turn, each
@@ -116,18 +116,6 @@ function twoBitsInto(
   return product > 0 ? squares / product : 0;
 }
 
-/** Writes a row of `dimensions` values over its length to `vector`, padded by zeros to `width`. */
-@inline
-function unitInto<T>(
-  row: usize, dimensions: usize, length: f64, vector: usize, width: usize,
-): void {
-  const divisor = f64x2.splat(length);
-  for (let pair: usize = 0; pair << 1 < dimensions; pair++) {
-    v128.store(vector + (pair << 4), f64x2.div(twoOf<T>(row, pair), divisor));
-  }
-  memory.fill(vector + (dimensions << 3), 0, (width - dimensions) << 3);
-}
-
 /**
  * Writes the residual codes of `count` rows of `dimensions` float32 (`type` 4) or int8 (1) to
  * `codes`, and their scales as f32 to `scales`: of each row `each` of them, in the partitions that
@@ -145,8 +133,11 @@ export function encodeRows(
   for (; lengths < end; lengths += 8, rows += dimensions * <usize>type) {
     const length = load<f64>(lengths);
     if (length > 0) {
-      if (type == 4) unitInto<f32>(rows, dimensions, length, vector, width);
-      else unitInto<i8>(rows, dimensions, length, vector, width);
+      if (type == 4) valuesInto<f32>(rows, dimensions, vector, vector + bytes);
+      else valuesInto<i8>(rows, dimensions, vector, vector + bytes);
+      for (let at = vector; at < vector + bytes; at += PAIR) {
+        v128.store(at, f64x2.div(v128.load(at), f64x2.splat(length)));
+      }
       rotate(vector, width, size, flips, transforms);
     }
     for (let own: usize = 0; own < each; own++, partitions += 4, codes += width >> 2, scales += 4) {
