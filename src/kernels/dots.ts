@@ -16,31 +16,6 @@ const BLOCK_BYTES = 1 << 18;
 /** Rows of one call that reads in place: their numbers and products fit the scratch space. */
 const LIST_ROWS = 4096;
 
-export const dotsKernel = {
-  /**
-   * Writes the products of rows `first` to `first + count - 1`, each `query.length` values wide, to
-   * `out[0]..out[count - 1]`.
-   */
-  dotsInto(
-    values: RowValues,
-    first: number,
-    count: number,
-    query: Float64Array,
-    out: Float64Array,
-  ): void {
-    const width = query.length;
-    const rows = values.subarray(first * width, (first + count) * width);
-    dotsOf(rows, null, count, query, out);
-  },
-
-  /** Writes the products of the listed rows to `out[0]..out[rows.length - 1]`. */
-  dotsOfRows(values: RowValues, rows: Uint32Array, query: Float64Array, out: Float64Array): void {
-    dotsOf(values, rows, rows.length, query, out);
-  },
-};
-
-export type DotsKernel = typeof dotsKernel;
-
 /** The memory in which rows are read in place, or undefined where they must be copied. */
 function homeOf(values: RowValues, width: number): LinearMemory | undefined {
   const isNarrow = paddedBytes(width) + LIST_ROWS * 12 <= SCAN_BYTES;
@@ -52,14 +27,17 @@ function paddedBytes(width: number): number {
   return 8 * (padded(width) + 8);
 }
 
-/** Products of the listed rows, or if `list` is null of the first `count` rows, in blocks. */
-function dotsOf(
+/**
+ * Writes the products of the listed rows, or without a list of all rows, each `query.length` values
+ * wide, to `out[0]..`.
+ */
+export function dotsInto(
   values: RowValues,
   list: Uint32Array | null,
-  count: number,
   query: Float64Array,
   out: Float64Array,
 ): void {
+  const count = list?.length ?? values.length / query.length;
   const width = query.length;
   const home = homeOf(values, width);
   const { BYTES_PER_ELEMENT: type } = values;

@@ -7,7 +7,7 @@ import { isValid } from '../base/arrays';
 import { checkOptions, wrongValue } from '../base/check';
 import { LONG_CALL, type LongCall, LongWork } from '../base/long-work';
 import { Highest } from '../base/top-k';
-import { dotsKernel } from '../kernels/dots';
+import { dotsInto } from '../kernels/dots';
 import {
   checkDenseMatrix,
   checkDenseVector,
@@ -113,10 +113,12 @@ class VectorScan {
     const first = this.done;
     const scores = this.#scores;
     const count = Math.min(scores.length, this.count - first);
+    const { values, dimensions } = this.#matrix;
+    const rows = values.subarray(first * dimensions, (first + count) * dimensions);
     const norms = lengthsOf(this.#matrix, first, count);
     this.#units.forEach((query, i) => {
       if (query === null) return;
-      dotsKernel.dotsInto(this.#matrix.values, first, count, query, scores);
+      dotsInto(rows, null, query, scores);
       const best = this.#best[i];
       for (let row = 0; row < count; row++) {
         if (norms[row] === 0) continue; // null or all-zero

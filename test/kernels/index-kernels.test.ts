@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { CodeMemory } from '../../src/kernels/code-memory';
-import { dotsKernel } from '../../src/kernels/dots';
+import { dotsInto } from '../../src/kernels/dots';
 import { distance } from '../../src/kernels/hamming';
 import { NO_ROW } from '../../src/kernels/hits';
 import { forceKernel } from '../../src/kernels/kernels';
@@ -20,7 +20,7 @@ import {
 import { weightedKernel } from '../../src/kernels/weighted';
 import { Draws } from '../reference/random';
 import { residualCodes } from './residual-codes';
-import { scalarDots } from './scalar/dots';
+import { scalarDotsInto } from './scalar/dots';
 import { scalarProducts, scalarSeconds } from './scalar/products';
 import { ScalarEntrySearch } from './scalar/residuals';
 import { scalarWeighted } from './scalar/weighted';
@@ -183,9 +183,9 @@ describe.each([
 });
 
 describe.each([
-  ['scalar', scalarDots],
-  ['WebAssembly', dotsKernel],
-] as const)('dots of listed rows, %s kernel', (_, kernel) => {
+  ['scalar', scalarDotsInto],
+  ['WebAssembly', dotsInto],
+] as const)('dots of listed rows, %s kernel', (_, into) => {
   it.each([1, 7, 8, 100, 301])('are those of the rows themselves, %i wide', (width) => {
     const draws = new Draws(width);
     const count = 40;
@@ -199,8 +199,8 @@ describe.each([
       for (const rows of [values, values.slice()]) {
         const all = new Float64Array(count);
         const some = new Float64Array(list.length);
-        scalarDots.dotsInto(values, 0, count, query, all);
-        kernel.dotsOfRows(rows, list, query, some);
+        scalarDotsInto(values, null, query, all);
+        into(rows, list, query, some);
         expect([...some]).toEqual(Array.from(list, (row) => all[row]));
       }
     }

@@ -5,7 +5,7 @@
  */
 
 import { ascending } from '../../base/arrays';
-import { dotsKernel, type RowValues } from '../../kernels/dots';
+import { dotsInto, type RowValues } from '../../kernels/dots';
 import { NO_ROW } from '../../kernels/hits';
 import { Arena, grownShared, sharedValues } from '../../kernels/memory';
 import type { RowsOfLengths } from '../../kernels/products';
@@ -252,7 +252,7 @@ export class DenseVectors implements RowVectors {
     // A separate loop, so that the cache misses of lengths overlap.
     const norms = this.#normsOfRows;
     for (let i = 0; i < rows.length; i++) norms[i] = this.#norms[rows[i]];
-    if (this.#parts.length === 1) dotsKernel.dotsOfRows(this.#partValues(0), rows, query, cosines);
+    if (this.#parts.length === 1) dotsInto(this.#partValues(0), rows, query, cosines);
     else this.#dotsByPart(rows, query, cosines);
     for (let i = 0; i < rows.length; i++) {
       cosines[i] = cosineOf(cosines[i], norms[i]);
@@ -271,7 +271,7 @@ export class DenseVectors implements RowVectors {
       if (places.length === 0) continue;
       const dots = new Float64Array(places.length);
       const local = Uint32Array.from(places, (i) => rows[i] - first);
-      dotsKernel.dotsOfRows(this.#partValues(part), local, query, dots);
+      dotsInto(this.#partValues(part), local, query, dots);
       places.forEach((place, i) => {
         out[place] = dots[i];
       });

@@ -1,6 +1,6 @@
 /** Dot products in plain loops: what the kernel must equal to the bit. */
 
-import type { DotsKernel, RowValues } from '../../../src/kernels/dots';
+import type { dotsInto, RowValues } from '../../../src/kernels/dots';
 
 /** The partial sums of the current product; shared by all calls. */
 const parts = new Float64Array(8);
@@ -14,12 +14,7 @@ function dot(values: RowValues, row: number, query: Float64Array): number {
   return p0 + p2 + (p4 + p6) + (p1 + p3 + (p5 + p7));
 }
 
-export const scalarDots: DotsKernel = {
-  dotsInto(values, first, count, query, out) {
-    for (let i = 0; i < count; i++) out[i] = dot(values, first + i, query);
-  },
-
-  dotsOfRows(values, rows, query, out) {
-    for (let i = 0; i < rows.length; i++) out[i] = dot(values, rows[i], query);
-  },
+export const scalarDotsInto: typeof dotsInto = (values, list, query, out) => {
+  const count = list?.length ?? values.length / query.length;
+  for (let i = 0; i < count; i++) out[i] = dot(values, list === null ? i : list[i], query);
 };
