@@ -170,35 +170,32 @@ export function addHashed(
   }
 }
 
-/** Entries of a run: their keys, values and patterns, 8 bytes each, fit the second-level cache. */
-const RUN: u32 = 8192;
-
 /**
  * Writes codes and flags of `rows` sparse rows. Row r has the entries `offsets[r]` to
  * `offsets[r + 1] - 1` (u32); entry `offsets[0]` is at `keys` and `values`. With given patterns
  * these are in place of the keys, those of one word of all entries after another. `sums` has space
- * for the sums of one row, and then those of the last; for others see `addHashed`, of RUN keys.
+ * for the sums of one row, and then those of the last; where `isRest`, the first row goes on from
+ * what is there. For others see `addHashed`, with space for the keys of the longest row.
  */
 export function hashRows(
   projection: i32, offsets: usize, rows: usize, keys: usize, values: usize, bits: i32, seed: u64,
-  table: usize, patterns: usize, sums: usize, codes: usize, flags: usize,
+  table: usize, patterns: usize, isRest: bool, sums: usize, codes: usize, flags: usize,
 ): void {
   const words = <usize>((bits + 63) >> 6);
   const base = load<u32>(offsets);
   const stride = <usize>(load<u32>(offsets + (rows << 2)) - base) << 3;
   for (const end = flags + rows; flags < end; flags++, offsets += 4, codes += (bits + 7) >> 3) {
-    memory.fill(sums, 0, words << 9);
-    const last = load<u32>(offsets, 4);
-    for (let first = load<u32>(offsets); first < last; first += RUN) {
-      const at = <usize>(first - base) << 3;
-      const count = <i32>min(RUN, last - first);
-      if (projection != GIVEN) {
-        const own = values + at;
-        addHashed(projection, keys + at, count, own, 1, 0, words, seed, table, patterns, sums);
-        continue;
-      }
+    if (!isRest) memory.fill(sums, 0, words << 9);
+    isRest = false;
+    const first = load<u32>(offsets);
+    const count = <i32>(load<u32>(offsets, 4) - first);
+    const at = <usize>(first - base) << 3;
+    const own = values + at;
+    if (projection != GIVEN) {
+      addHashed(projection, keys + at, count, own, 1, 0, words, seed, table, patterns, sums);
+    } else {
       for (let word: usize = 0; word < words; word++) {
-        addSigns(keys + word * stride + at, values + at, count, sums + (word << 9));
+        addSigns(keys + word * stride + at, own, count, sums + (word << 9));
       }
     }
     store<u8>(flags, signsInto(sums, bits, codes));

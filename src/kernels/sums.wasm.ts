@@ -18,7 +18,7 @@ import {
   type SumsKernel,
 } from './sums';
 
-/** Entries of a run: as in sums.assembly.ts. */
+/** Entries of a run: their keys, values and patterns, 8 bytes each, fit the second-level cache. */
 const RUN_ENTRIES = 8192;
 /** Vectors that share a pattern word; fewer where their sums would take more bytes than this. */
 const BLOCK_VECTORS = 16;
@@ -27,7 +27,7 @@ const BLOCK_SUM_BYTES = 1 << 19;
 const BLOCK_ROWS = 256;
 
 /** Projections as numbers, for the kernel. */
-const PROJECTIONS = ['signs', 'gaussian', 'given', 'hadamard'];
+const PROJECTIONS = ['signs', 'gaussian', 'given'];
 
 export const wasmSums: SumsKernel = {
   name: 'wasm',
@@ -123,28 +123,45 @@ function dense(rule: Rule, rows: DenseRows, wanted: Wanted): void {
   }
 }
 
-/** Sparse rows by any projection but 'hadamard': many short rows or a long one at a time. */
+/** Sparse rows, but not by 'hadamard': many short ones, or a run of a long one, in a call. */
 function sparse(rule: Rule, rows: SparseRows, wanted: Wanted): void {
   const { count, offsets } = rows;
   for (let first = 0, end = 0; first < count; first = end) {
     const most = Math.min(count, first + BLOCK_ROWS);
     end = first + 1;
     while (end < most && offsets[end + 1] - offsets[first] <= RUN_ENTRIES) end++;
-    someRows(rule, rows, { first, end }, wanted);
+    const last = offsets[end];
+    for (let from = offsets[first]; ; from += RUN_ENTRIES) {
+      const isWhole = last - from <= RUN_ENTRIES && from === offsets[first];
+      const to = Math.min(last, from + RUN_ENTRIES);
+      const own = isWhole ? offsets.subarray(first, end + 1) : Uint32Array.of(from, to);
+      someRows(rule, rows, { first, end }, own, wanted);
+      if (to === last) break;
+    }
   }
 }
 
-/** The results of rows `first` to `end - 1`, in one call of the kernel. */
-function someRows(rule: Rule, rows: SparseRows, { first, end }: Range, wanted: Wanted): void {
+/**
+ * The results of rows `first` to `end - 1` with the entries at these offsets, in one call of the
+ * kernel: of a row whose first entries are not among them the call before has added these.
+ */
+function someRows(
+  rule: Rule,
+  rows: SparseRows,
+  { first, end }: Range,
+  own: Uint32Array,
+  wanted: Wanted,
+): void {
   const { bits, seed } = rule;
-  const own = rows.offsets.subarray(first, end + 1);
   const [from, to] = [own[0], own[end - first]];
+  const isRest = from > rows.offsets[first];
   const bytesPerCode = Math.ceil(bits / 8);
   const words = wordsOf(bits);
   const layout = new Layout();
+  const sums = layout.area(words * 512); // first, so that they stay where they are
   const keys = layout.area((to - from) * 8 * (rows.patterns === undefined ? 1 : words));
   const [values, offsets] = [layout.area((to - from) * 8), layout.area(own.byteLength)];
-  const [sums, codes] = [layout.area(words * 512), layout.area((end - first) * bytesPerCode)];
+  const codes = layout.area((end - first) * bytesPerCode);
   const flags = layout.area(end - first);
   const patterns = layout.patterns(rule, to - from);
   const { kernels, bytes } = layout.memory();
@@ -166,7 +183,7 @@ function someRows(rule: Rule, rows: SparseRows, { first, end }: Range, wanted: W
   }
   const projection = PROJECTIONS.indexOf(rule.projection);
   const given = [offsets, end - first, keys, values, bits, seed, layout.table, patterns] as const;
-  kernels.hashRows(projection, ...given, sums, codes, flags);
+  kernels.hashRows(projection, ...given, isRest, sums, codes, flags);
   if ('sums' in wanted) wanted.sums.set(new Float64Array(buffer, sums, bits));
   else {
     wanted.codes.set(
