@@ -173,13 +173,10 @@ const GUESSED_BYTES = 2 ** 16;
 /** Numbers as programs write them. 007 and +1 stay texts: they may be names of something. */
 const NUMBER = /^-?(?:(?:0|[1-9]\d*)(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/;
 const INTEGER = /^-?\d+$/;
-const [MINUS, POINT, ZERO] = Buffer.from('-.0');
 
 /** Numbers of this many digits are exact in float64. */
 const SAFE_DIGITS = 15;
 
-/** Powers of ten, exact in float64. */
-const POWERS = Array.from({ length: SAFE_DIGITS + 1 }, (_, i) => 10 ** i);
 /** Numbers, as items of a list, also as numpy prints them: "1." and "+1e-3". */
 const ITEM = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/;
 
@@ -243,14 +240,8 @@ function recordAdder(
     for (let i = 0; i < columns.length; i++) {
       const { kind, cell } = columns[i];
       if (kind === 'text') continue;
-      const start = starts[cell];
-      const end = ends[cell];
-      if (start === end) values[i] = null;
-      else {
-        const number = typeof kind === 'object' ? Number.NaN : numberAt(bytes, start, end);
-        const isFast = kind === 'float64' ? !Number.isNaN(number) : Number.isInteger(number);
-        values[i] = isFast ? number : fitText(scan.text(cell) as string, columns[i]);
-      }
+      const isEmpty = starts[cell] === ends[cell];
+      values[i] = isEmpty ? null : fitText(scan.text(cell) as string, columns[i]);
     }
     // Texts are copied as bytes, unless they have doubled quotes.
     for (let i = 0; i < columns.length; i++) {
@@ -282,35 +273,6 @@ function numberOf(text: string): number | bigint {
   const integer = BigInt(text);
   const number = Number(integer);
   return Number.isSafeInteger(number) ? number : integer;
-}
-
-/**
- * The number that bytes `start` to `end - 1` spell, if it is a plain decimal number of at most 15
- * digits; NaN for anything else. Its digits and the power of ten are exact, so that one division
- * rounds correctly.
- */
-function numberAt(bytes: Uint8Array, start: number, end: number): number {
-  const isNegative = bytes[start] === MINUS;
-  let at = isNegative ? start + 1 : start;
-  // 15 digits and a point at most.
-  if (end - at > SAFE_DIGITS + 1 || at === end) return Number.NaN;
-  const first = at;
-  let digits = 0;
-  let point = -1;
-  for (; at < end; at++) {
-    const digit = bytes[at] - ZERO;
-    if (digit >= 0 && digit <= 9) digits = 10 * digits + digit;
-    else if (bytes[at] === POINT && point < 0) point = at;
-    else return Number.NaN;
-  }
-  const whole = (point < 0 ? end : point) - first;
-  const decimals = point < 0 ? 0 : end - point - 1;
-  if (whole === 0 && decimals === 0) return Number.NaN;
-  // A number with leading zeros stays text.
-  if (whole > 1 && bytes[first] === ZERO) return Number.NaN;
-  if (whole + decimals > SAFE_DIGITS) return Number.NaN;
-  const number = digits / POWERS[decimals];
-  return isNegative ? -number : number;
 }
 
 /** The numbers of "[0.1, 0.2]" or "[0.1 0.2]"; null for another text. */

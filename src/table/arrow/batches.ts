@@ -37,14 +37,13 @@ import {
   checkOrder,
   DICTIONARY_MESSAGE,
   END,
-  FIRST_MESSAGE,
   type Footer,
   footerStart,
   type Head,
   headAt,
   headOf,
-  isMarked,
   metadataBytes,
+  PREFIX_BYTES,
   readFooter,
   SCHEMA_MESSAGE,
   TAIL_BYTES,
@@ -144,8 +143,6 @@ export interface BytePipe {
   /** Bytes after those that were taken, where that is known. */
   readonly bytesLeft?: number | null;
 }
-
-type Take = BytePipe['take'];
 
 /** A message; `parts` are all of its bytes. */
 type Message = Pick<Head, 'header' | 'parts' | 'dictionary'>;
@@ -271,10 +268,9 @@ function schemaOfFooter(
 }
 
 /** Reads and verifies the next metadata. */
-async function headFrom(take: Take, areMarked = false): Promise<Head> {
-  const first = await take(4);
-  const prefix = isMarked(first) ? concatenated([first, await take(4)]) : first;
-  return headOf(prefix, await take(metadataBytes(prefix, areMarked)));
+async function headFrom(pipe: BytePipe): Promise<Head> {
+  const prefix = await pipe.take(PREFIX_BYTES);
+  return headOf(prefix, await pipe.take(metadataBytes(prefix)));
 }
 
 /** A message with its body, which `rest` begins with, verified. */
@@ -310,6 +306,8 @@ export async function outlineOf(file: ByteFile, headBytes = 0) {
 
 /** Blocks whose metadata is read at once. */
 const HEADS = 1024;
+/** Bytes of a file whose footer names no batch that are searched for one. */
+const MAX_EMPTY_BYTES = 2 ** 26;
 
 /**
  * Opens an Arrow file, which errors name by `name`. Reads the footer and the metadata of all
@@ -331,7 +329,10 @@ export async function openArrowFile(file: ByteFile, name: string): Promise<Arrow
         rowCount += head.rows;
       }
     }
-    if (batchCount === 0) await checkUnnamed(file, start);
+    if (batchCount === 0) {
+      const [bytes] = await file.read([{ at: 0, length: Math.min(start, MAX_EMPTY_BYTES) }]);
+      checkNoBatch(bytes);
+    }
     let index = 0;
     const next = async () => {
       if (index === blocks.length) return null;
@@ -344,20 +345,6 @@ export async function openArrowFile(file: ByteFile, name: string): Promise<Arrow
   });
 }
 
-/** Fails where a file has a batch although its footer, which begins at `start`, names none. */
-async function checkUnnamed(file: ByteFile, start: number): Promise<void> {
-  let at = FIRST_MESSAGE;
-  const take: Take = async (count) => {
-    const [bytes] = await file.read([{ at, length: Math.min(count, Math.max(0, start - at)) }]);
-    at += bytes.length;
-    return bytes;
-  };
-  for (let head = await headFrom(take); head.header !== END; head = await headFrom(take)) {
-    checkNoBatch(head.header);
-    at += head.bodyBytes;
-  }
-}
-
 /**
  * Opens an Arrow stream, which errors name. With `needsEnd` one without its end mark is refused: it
  * comes from a program that has died.
@@ -367,17 +354,16 @@ export async function openArrowStream(
   name: string,
   needsEnd: boolean,
 ): Promise<ArrowRows> {
-  const take = (count: number) => pipe.take(count);
   return asArrow(name, async () => {
-    const first = await headFrom(take);
+    const first = await headFrom(pipe);
     checkOrder(first, null);
     const message = async (head: Head, columns: Columns | null) => {
       checkBodyBytes(head);
-      return messageOf(head, await take(head.bodyBytes), columns);
+      return messageOf(head, await pipe.take(head.bodyBytes), columns);
     };
     const schema = await message(first, null);
     const next = async () => {
-      const head = await headFrom(take, isMarked(first.parts[0]));
+      const head = await headFrom(pipe);
       checkOrder(head, first);
       if (head.header !== END) return message(head, first.columns);
       if (needsEnd && head.parts[0].length === 0) {

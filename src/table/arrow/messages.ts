@@ -5,7 +5,7 @@
  */
 
 const MAGIC = 'ARROW1';
-export const FIRST_MESSAGE = 8; // of a file, behind it and padding
+const FIRST_MESSAGE = 8; // of a file, behind it and padding
 /** Content per byte, by codec: 255 for LZ4; ZSTD's shortest run makes 128 KiB from 4 bytes. */
 const MAX_RATIO = [255, 32_768];
 
@@ -63,8 +63,6 @@ const FOOTER: Table = {
 const MESSAGE: Table = { slots: { 4: [() => KEY_VALUE] } };
 const HEADERS: Record<number, Table> = { 1: SCHEMA, 2: DICTIONARY_BATCH, 3: RECORD_BATCH };
 
-const NONE = new Uint8Array(0);
-
 /** What a message is: the `header` of its metadata; 0 stands for the end of a stream. */
 export const END = 0;
 export const SCHEMA_MESSAGE = 1;
@@ -94,20 +92,18 @@ export interface Head {
   readonly batch: number;
 }
 
-/** True of messages with the newer prefix, which is 4 bytes of 255 and then the length. */
-export const isMarked = (prefix: Uint8Array) => prefix.length >= 4 && int32At(prefix) === -1;
+/** Bytes before the metadata of a message: 4 of 255, then the length. */
+export const PREFIX_BYTES = 8;
 
 /**
- * Bytes of the metadata of a message that begins with these 4 bytes, or 8 where it is marked; 0 at
- * the end mark of a stream, and where there are no bytes. All messages are marked, or none.
+ * Bytes of the metadata of a message that begins with this prefix; 0 at the end mark of a stream,
+ * and where there are no bytes. Messages of before 2019 have no bytes of 255, and are refused.
  */
-export function metadataBytes(prefix: Uint8Array, areMarked = false): number {
+export function metadataBytes(prefix: Uint8Array): number {
   if (prefix.length === 0) return 0;
-  const length = int32At(isMarked(prefix) ? prefix.subarray(4) : prefix);
-  // Zeros that follow lost bytes look like the end mark of streams without the newer prefix.
-  if (areMarked && !isMarked(prefix)) {
-    throw new Error('damaged: bytes where a message should begin');
-  }
+  if (prefix.length < PREFIX_BYTES) throw new Error('cut short within a message');
+  if (int32At(prefix) !== -1) throw new Error('damaged: bytes where a message should begin');
+  const length = int32At(prefix.subarray(4));
   if (length >= 0 && length <= MAX_METADATA_BYTES) return length;
   throw new Error('cut short, or no Arrow data');
 }
@@ -140,15 +136,14 @@ export function headOf(prefix: Uint8Array, metadata: Uint8Array): Head {
 }
 
 function int32At(bytes: Uint8Array): number {
-  if (bytes.length < 4) throw new Error('cut short within a message');
   return new DataView(bytes.buffer, bytes.byteOffset).getInt32(0, true);
 }
 
 /** The message that begins at `at`, and where its body does. */
-export function headAt(bytes: Uint8Array, at: number, areMarked = false): Head & { body: number } {
-  const start = at + (isMarked(bytes.subarray(at, at + 4)) ? 8 : 4);
+export function headAt(bytes: Uint8Array, at: number): Head & { body: number } {
+  const start = at + PREFIX_BYTES;
   const prefix = bytes.subarray(at, start);
-  const body = start + metadataBytes(prefix, areMarked);
+  const body = start + metadataBytes(prefix);
   return { ...headOf(prefix, bytes.subarray(start, body)), body };
 }
 
@@ -185,20 +180,16 @@ export function verifyArrow(bytes: Uint8Array): number {
     checkBlock(head, block);
     checkBody(head, messages.subarray(head.body), columns);
   }
-  for (let at = FIRST_MESSAGE; !blocks.some(isBatch); ) {
-    const { header, body, bodyBytes } = headAt(messages, at);
-    if (header === END) break;
-    checkNoBatch(header);
-    at = body + bodyBytes;
-  }
-  return blocks.filter(isBatch).length;
+  const batchCount = blocks.filter(isBatch).length;
+  if (batchCount === 0) checkNoBatch(messages);
+  return batchCount;
 }
 
 function verifyStream(bytes: Uint8Array): number {
   let schema: Head | null = null;
   let batchCount = 0;
   for (let at = 0; ; ) {
-    const head: Head & { body: number } = headAt(bytes, at, isMarked(schema?.parts[0] ?? NONE));
+    const head: Head & { body: number } = headAt(bytes, at);
     checkOrder(head, schema);
     if (head.header === END) {
       checkLeft(bytes.length - Math.min(bytes.length, head.body));
@@ -216,10 +207,15 @@ export function checkLeft(byteCount: number): void {
   if (byteCount > 0) throw new Error(`${byteCount} bytes after the end of the stream`);
 }
 
-/** Fails for a batch in a file whose footer names none. */
-export function checkNoBatch(header: number): void {
-  if (header !== BATCH_MESSAGE) return;
-  throw new Error('damaged: the footer names no batch, and the file has one');
+/** Fails where a file has a batch although its footer names none; `bytes` are those before it. */
+export function checkNoBatch(bytes: Uint8Array): void {
+  let head = headAt(bytes, FIRST_MESSAGE);
+  while (head.header !== END) {
+    if (head.header === BATCH_MESSAGE) {
+      throw new Error('damaged: the footer names no batch, and the file has one');
+    }
+    head = headAt(bytes, head.body + head.bodyBytes);
+  }
 }
 
 function hasMagic(bytes: Uint8Array, at: number): boolean {

@@ -9,6 +9,7 @@ import { concatenated, padded } from '../../base/arrays';
 import { checkOneOf, type Ids } from '../../base/check';
 import { checksum } from '../../kernels/xxhash';
 import { type ArrowSource, asArrow, openArrow } from '../arrow/batches';
+import { PREFIX_BYTES } from '../arrow/messages';
 import { ArrowEncoder } from '../arrow/writer';
 import { type Chunk, checkBitmaps, rangesOf, validityOf } from '../columns/chunk';
 import { bytesData, type Column, idData, listData, numberData, vectorData } from '../columns/make';
@@ -138,9 +139,6 @@ export interface Body {
   readonly length: number;
   readonly checksum: bigint;
 }
-
-/** Bytes before the metadata of a message: four of 255, and the length of what follows. */
-const PREFIX_BYTES = 8;
 
 /**
  * Writes a table batch by batch, and notes where the body of each batch lies, so that it can be
