@@ -51,6 +51,8 @@ const BUNDLED = ['lit-html', 'seedrandom'];
 
 const GENERATED = [
   'kernels/hash',
+  'kernels/products',
+  'kernels/relaxed',
   'kernels/search',
   'kernels/text',
   'kernels/zstd',

@@ -29,7 +29,7 @@ class Folder:
         with open(os.path.join(path, newest), "rb") as source:
             text = source.read()
         self.manifest = json.loads(text)
-        assert (self.manifest["format"], self.manifest["version"]) == ("index folder", 8)
+        assert (self.manifest["format"], self.manifest["version"]) == ("index folder", 9)
         head = text[: text.rindex(b' "checksum"')]
         assert file_checksum(head) == self.manifest["checksum"], "the manifest is damaged"
         self.index = self.manifest["index"]
@@ -92,10 +92,9 @@ class Folder:
         table = self.table(space)
         header = json.loads(table.schema.metadata[b"halfspace"])
         count, starts, wanted = header["partitions"], header["starts"], report["probes"]
-        values, peaks = (numpy.array(table[name].to_pylist(), "i8") for name in ("centroid", "peak"))
-        centroids = (2 * values * peaks[:, None] + 127) // 254
-        point = numpy.zeros(centroids.shape[1], "i8")
-        point[: len(query)] = numpy.floor(query * 32767 + 0.5)
+        centroids = numpy.array(table["centroid"].to_pylist(), "f8")
+        centroids /= numpy.maximum(numpy.linalg.norm(centroids, axis=1, keepdims=True), 1)
+        point = numpy.floor(query * (63 / numpy.abs(query).max()) + 0.5)
         nearest = lambda rows: sorted(rows, key=lambda p: (-(centroids[p] @ point), p))
         order = range(count)
         if 32 * wanted < count:

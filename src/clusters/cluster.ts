@@ -3,8 +3,8 @@
  * vectors, or on codes with each bit as +1 or -1. Centroids are real-valued for codes too, since
  * centroids that are codes lose most of a centroid. Some starts run on samples, and their first
  * iterations use few rows; the one of the best objective goes on over all rows. Starts are drawn by
- * k-means++ (Arthur & Vassilvitskii 2007). Products are exact integers and every draw is seeded, so
- * that the same rows, options and seed give the same clusters on every machine.
+ * k-means++ (Arthur & Vassilvitskii 2007). Products are equal on all engines and every draw is
+ * seeded, so that the same rows, options and seed give the same clusters on every machine.
  */
 
 import { isValid } from '../base/arrays';
@@ -14,15 +14,15 @@ import { alea, drawn } from '../base/random';
 import { Codes } from '../codes/codes';
 import type { DenseVectors } from '../index/vectors/dense-vectors';
 import {
-  allocateIntegers,
-  integerPoints,
+  allocatePoints,
   KMeans,
   type Points,
   Progress,
+  roundedOnes,
   roundedPoints,
 } from '../k-means/k-means';
 import { NO_ROW } from '../kernels/hits';
-import { integerWidth, productsKernel, UNIT } from '../kernels/products';
+import { pointWidth, productsKernel } from '../kernels/products';
 import { isIndex, type RowSource, type Rows, rowsOf } from '../near/rows';
 import { checkDenseMatrix, type DenseMatrix, isDenseMatrix, lengthsOf } from '../vectors/vectors';
 import { type Cluster, labelsOf, summaries } from './describe';
@@ -155,7 +155,7 @@ async function started(run: Run) {
   const { points, clusters, random, seen, progress, work } = run;
   const drawnRows = drawn(points.rows, seen[seen.length - 1], random);
   const sample = await pointsAt(points, drawnRows, work);
-  const mostRows = Math.floor(MAX_STARTING_BYTES / (2 * points.dimensions));
+  const mostRows = Math.floor(MAX_STARTING_BYTES / points.dimensions);
   const some = Math.min(mostRows, Math.max(STARTING_PER_CLUSTER * clusters, MIN_ROWS));
   const among = sample.rows.subarray(0, Math.max(clusters, some));
   const means = new KMeans(sample, clusters);
@@ -179,17 +179,18 @@ async function started(run: Run) {
 /** Assigns all rows, and moves the centroids while that raises the objective. */
 async function overAll(run: Run, best: KMeans, passes: number) {
   const { points, progress, work } = run;
-  const all = await pointsAt(points, points.rows, work);
-  const means = new KMeans(all, best.count);
+  const { rows } = points;
+  const means = new KMeans(points, best.count); // not rounded ones, so that centroids are exact
   means.continue(best);
-  const nearest = new Uint32Array(all.rows.length).fill(NO_ROW);
+  const nearest = new Uint32Array(rows.length).fill(NO_ROW);
   let last = Number.NEGATIVE_INFINITY;
   for (let pass = 0; ; pass++) {
-    const objective = await assigned(means, all.rows, nearest, run);
+    const objective = await assigned(means, rows, nearest, run);
     if (objective - last < MIN_LAST_GAIN || pass === passes) break;
     means.move();
     last = objective;
   }
+  await means.settle(rows, nearest, work.quiet());
   await work.step(...progress.add(Number.POSITIVE_INFINITY));
   return { nearest, centroids: means.centroids };
 }
@@ -208,26 +209,22 @@ async function assigned(
 
 /** Points that are rounded between two steps. */
 const PACKED_POINTS = 1024;
-/** Points that take more bytes as integers are rounded again each time that they are read. */
+/** Points that take more bytes are rounded again each time that they are read. */
 const MAX_PACKED_BYTES = 2 ** 28;
 
-/** The points of some rows only: if they fit, as integers that all threads read in place. */
+/** The points of some rows only: if they fit, rounded ones that all threads read in place. */
 async function pointsAt(points: Points, rows: Uint32Array, work: LongWork): Promise<Points> {
-  const byteLength = 2 * integerWidth(points.dimensions) * rows.length;
+  const byteLength = pointWidth(points.dimensions) * rows.length;
   if (byteLength > MAX_PACKED_BYTES) return { ...points, rows };
-  const packed = await packedAt(points, rows, work);
-  // The length of the rounded points: exact for codes, whose values are all rounded to the same
-  // magnitude; vectors of length 1 keep it up to 1e-9.
-  const length = points.length * Math.floor(UNIT / points.length + 0.5);
-  return integerPoints(packed, points.dimensions, length);
+  return roundedOnes(await packedAt(points, rows, work), points.dimensions);
 }
 
-/** The points of some rows as integers. `rows` of integer points must be the first: a view. */
-async function packedAt(points: Points, rows: Uint32Array, work: LongWork): Promise<Int16Array> {
-  const width = integerWidth(points.dimensions);
-  const { integers } = points;
-  if (integers !== undefined) return integers.subarray(0, width * rows.length);
-  const packed = allocateIntegers(rows.length, width);
+/** The points of some rows, rounded. `rows` of rounded ones must be the first: a view. */
+async function packedAt(points: Points, rows: Uint32Array, work: LongWork): Promise<Int8Array> {
+  const width = pointWidth(points.dimensions);
+  const { rounded } = points;
+  if (rounded !== undefined) return rounded.subarray(0, width * rows.length);
+  const packed = allocatePoints(rows.length, width);
   for (let first = 0; first < rows.length; first += PACKED_POINTS) {
     const end = Math.min(rows.length, first + PACKED_POINTS);
     roundedPoints(points, rows, { first, end }, packed.subarray(first * width));
@@ -249,9 +246,9 @@ async function startingRows(
   work: LongWork,
 ): Promise<Uint32Array> {
   const { count, random } = draw;
-  const width = integerWidth(points.dimensions);
+  const width = pointWidth(points.dimensions);
   const packed = await packedAt(points, rows, work);
-  const products = new Int32Array(rows.length);
+  const products = new Float32Array(rows.length);
   const weights = new Float64Array(rows.length).fill(Number.POSITIVE_INFINITY);
   const isTaken = new Uint8Array(rows.length);
   const chosen = new Uint32Array(count);
@@ -264,7 +261,7 @@ async function startingRows(
     productsKernel.productsInto({ values: packed, width }, centroid, products);
     let total = 0;
     for (let row = 0; row < rows.length; row++) {
-      const weight = isTaken[row] === 1 ? 0 : Math.max(0, UNIT * UNIT - products[row]);
+      const weight = isTaken[row] === 1 ? 0 : Math.max(0, 1 - products[row]);
       if (weight < weights[row]) weights[row] = weight;
       total += weights[row];
     }

@@ -275,10 +275,10 @@ const MAX_SHARE = 3 / 4;
 /** Queries whose first neighbours, at most COPY_NEIGHBORS, are `points`, one after another. */
 interface Neighborhood {
   readonly asked: readonly Evaluated[];
-  readonly points: Int16Array;
+  readonly points: Int8Array;
   /** The number of all rows, and about SIZE_POINTS of their points. */
   readonly rows: number;
-  readonly sample: Int16Array;
+  readonly sample: Int8Array;
 }
 
 /** About so many points are assigned, to estimate how many rows each partition has. */

@@ -185,7 +185,7 @@ export const seedOf = ({ seed }: Pick<Wanted, 'seed'>) => Number(BigInt.asUintN(
 /** A space, some of the points on which it was trained, and the rows that are held out. */
 interface Trained {
   readonly space: Space;
-  readonly sample: Int16Array;
+  readonly sample: Int8Array;
   readonly held: HeldOut;
 }
 

@@ -151,8 +151,8 @@ export abstract class Evaluable<Self = unknown> implements Measurable {
   }
 
   /** The points of rows that have dense vectors. */
-  async pointsOf(rows: Uint32Array, space: Space, work: LongWork): Promise<Int16Array> {
-    const points = new Int16Array(rows.length * space.width);
+  async pointsOf(rows: Uint32Array, space: Space, work: LongWork): Promise<Int8Array> {
+    const points = new Int8Array(rows.length * space.width);
     for (const [i, row] of rows.entries()) {
       const { vectors, position } = await this.placeOf(row, work);
       const own = (vectors as DenseVectors).rowsOfLengths(Uint32Array.of(row), position);

@@ -262,11 +262,13 @@ export class CosineSearch implements Stepped {
       const { length } = found.weights;
       const most = Math.max(want, k);
       found = thoseOf(found, found.rows as Uint32Array, (row) => filter.accepts(row), most);
-      if (found.weights.length < want && !isAll) {
-        if (filter.known === null && filter.calls >= CALLS && filter.share < NARROW) {
-          this.#scan('ask');
-          return;
-        }
+      const isShort = found.weights.length < want;
+      const isNarrow = filter.calls >= CALLS && filter.share < NARROW;
+      if (isShort && isNarrow && filter.known === null) {
+        this.#scan('ask');
+        return;
+      }
+      if (isShort && !isAll) {
         // As many as would be enough if the filter goes on to accept this part of them, and a
         // quarter more.
         const times = (SPARE * want) / Math.max(1, found.weights.length);

@@ -1,6 +1,6 @@
 /**
  * A space: what `optimize` trains once, and what rows and queries need to find their partitions.
- * Immutable. All segments of an index share it. Its points are unit vectors of 16-bit integers: of
+ * Immutable. All segments of an index share it. Its points are vectors of 7-bit integers: of
  * dense vectors where the index holds them ('dense'), else of the codes, a bit being +1 or -1
  * ('codes'). A random projection keeps angles, so both are grouped alike.
  *
@@ -11,13 +11,20 @@
 
 import { padded } from '../base/arrays';
 import { type CentroidTree, nearestIn, nearestTwo, orderInto } from '../k-means/centroid-tree';
-import { roundInto } from '../k-means/k-means';
 import { NO_ROW } from '../kernels/hits';
-import { integerWidth, PairedRows, pointsOf, type RowsOfLengths, UNIT } from '../kernels/products';
+import {
+  endPoint,
+  PairedRows,
+  type PointRows,
+  pointsOf,
+  pointWidth,
+  type RowsOfLengths,
+  roundInto,
+  scaleOf,
+} from '../kernels/products';
 import { MAX_RESIDUAL_BYTES, ONE_WEIGHT, type ResidualTables } from '../kernels/residuals';
 import { Rotation, rotationKernel } from '../kernels/rotation';
 import type { Task } from '../threads/job';
-import { lengthOf } from '../vectors/vectors';
 import type { Query } from './query';
 
 /** Narrower vectors are filled up with zeros before they are rotated. */
@@ -57,7 +64,7 @@ export class Space {
   readonly parts: SpaceParts;
   /** How many partitions there are. */
   readonly count: number;
-  /** Integers of a point. */
+  /** Bytes of a point. */
   readonly width: number;
   /** Bytes of an entry's residual code; 0 in a space of codes, or of vectors that are too wide. */
   readonly bytesPerEntry: number;
@@ -69,7 +76,7 @@ export class Space {
 
   constructor(parts: SpaceParts) {
     this.parts = parts;
-    this.width = integerWidth(parts.dimensions);
+    this.width = pointWidth(parts.dimensions);
     this.count = parts.tree.centroids.length / this.width;
     this.#isRotated = new Uint8Array(this.count);
     this.bytesPerEntry = parts.kind === 'dense' ? bytesPerEntryOf(parts.dimensions) : 0;
@@ -88,34 +95,35 @@ export class Space {
     return RELATIVE_ERROR * Math.sqrt((1 - nearness * nearness) / (4 * this.bytesPerEntry));
   }
 
-  /** Writes the point of a code to `out[at]..`. */
-  pointOfCode(code: Uint8Array, out: Int16Array, at: number): void {
-    const one = Math.floor(UNIT / Math.sqrt(this.parts.dimensions));
+  /** Writes the point of a code to the values from `at` on. */
+  pointOfCode(code: Uint8Array, points: PointRows, at: number): void {
     for (let bit = 0; bit < this.parts.dimensions; bit++) {
-      out[at + bit] = (code[bit >> 3] >> (bit & 7)) & 1 ? one : -one;
+      points.values[at + bit] = (code[bit >> 3] >> (bit & 7)) & 1 ? 1 : -1;
     }
+    endPoint(points, at);
   }
 
   /** The points of rows; zeros where there is no row. */
-  pointsOf({ rows, vectors, codes }: RowsToPlace): Int16Array {
+  pointsOf({ rows, vectors, codes }: RowsToPlace): Int8Array {
     if (vectors !== null) return pointsOf(vectors);
-    const points = new Int16Array(rows.length * this.width);
+    const { width } = this;
+    const values = new Int8Array(rows.length * width);
     const bytesPerCode = Math.ceil(this.parts.dimensions / 8);
     for (let i = 0; i < rows.length; i++) {
       if (rows[i] === NO_ROW) continue;
       const code = (codes as Uint8Array).subarray(i * bytesPerCode, (i + 1) * bytesPerCode);
-      this.pointOfCode(code, points, i * this.width);
+      this.pointOfCode(code, { values, width }, i * width);
     }
-    return points;
+    return values;
   }
 
   /** The partitions of points, in order. */
-  nearestTo(points: Int16Array): Uint32Array {
+  nearestTo(points: Int8Array): Uint32Array {
     return nearestIn(this.parts.tree, points);
   }
 
   /** The partitions of points, and their second ones. */
-  nearestTwo(points: Int16Array): { own: Uint32Array; seconds: Uint32Array } {
+  nearestTwo(points: Int8Array): { own: Uint32Array; seconds: Uint32Array } {
     const { tree } = this.parts;
     this.#pairs ??= new PairedRows({ values: tree.centroids, width: this.width }, tree.starts);
     return nearestTwo(tree, this.#pairs, points);
@@ -124,16 +132,16 @@ export class Space {
   /** The first `count` partitions that a query visits: nearly always the nearest ones. */
   route(query: Query, count: number): Probes {
     const { kind, nearness } = this.parts;
-    const point = new Int16Array(this.width);
-    if (kind === 'dense') roundInto(query.unit as Float64Array, 1, point, 0);
+    const point = { values: new Int8Array(this.width), width: this.width };
+    if (kind === 'dense') roundInto(query.unit as Float64Array, point, 0);
     else if (query.sums === null) this.pointOfCode(query.code, point, 0);
-    else roundInto(query.sums, lengthOf(query.sums), point, 0);
+    else roundInto(query.sums, point, 0);
     const partitions = new Uint32Array(Math.min(count, this.count));
-    const found = new Int32Array(partitions.length);
-    orderInto(this.parts.tree, point, partitions, found);
+    const found = new Float32Array(partitions.length);
+    orderInto(this.parts.tree, point.values, partitions, found);
     const products = new Float64Array(found.length);
     for (let i = 0; i < found.length; i++) {
-      products[i] = ONE_WEIGHT * (nearness * (found[i] / (UNIT * UNIT)));
+      products[i] = ONE_WEIGHT * (nearness * found[i]);
     }
     return { partitions, products };
   }
@@ -155,8 +163,9 @@ export class Space {
   #rotateCentroid(p: number): void {
     const { tree, nearness, dimensions } = this.parts;
     const { vector, centroids, width } = this.#encoding as Rotation;
-    const centroid = tree.centroids.subarray(p * this.width, p * this.width + dimensions);
-    for (let i = 0; i < dimensions; i++) vector[i] = centroid[i] / (UNIT / nearness);
+    const at = p * this.width;
+    const scale = nearness * scaleOf(tree.centroids, at, this.width);
+    for (let i = 0; i < dimensions; i++) vector[i] = tree.centroids[at + i] * scale;
     vector.fill(0, dimensions);
     rotationKernel.rotate(this.#encoding as Rotation);
     centroids.set(vector, p * width);

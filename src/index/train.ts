@@ -7,9 +7,9 @@
 import { ascending } from '../base/arrays';
 import type { LongWork } from '../base/long-work';
 import { mixed, shareAt } from '../base/random';
-import { allocateIntegers, reorder, trainTree } from '../k-means/k-means';
+import { allocatePoints, reorder, trainTree } from '../k-means/k-means';
 import { NO_ROW } from '../kernels/hits';
-import { product, UNIT } from '../kernels/products';
+import { product } from '../kernels/products';
 import { bytesPerEntryOf, type RowsToPlace, Space } from './space';
 
 /** Of so many classes of hashes one is held out. */
@@ -81,17 +81,17 @@ export interface SpaceOrigin {
 /** A space that only makes points, to be trained. */
 export function untrainedSpace({ bits, dimensions, seed }: SpaceOrigin): Space {
   const isDense = dimensions !== null && bytesPerEntryOf(dimensions) > 0;
-  const none = { coarse: new Int16Array(), starts: new Uint32Array(), width: 0 };
-  const tree = { ...none, centroids: new Int16Array() };
+  const none = { coarse: new Int8Array(), starts: new Uint32Array(), width: 0 };
+  const tree = { ...none, centroids: new Int8Array() };
   const own = isDense
     ? { kind: 'dense' as const, dimensions }
     : { kind: 'codes' as const, dimensions: bits };
   return new Space({ ...own, seed, nearness: 1, tree, hasCopies: false });
 }
 
-/** How many rows are drawn to train so many centroids of `width` integers. */
+/** How many rows are drawn to train so many centroids, with points of `width` bytes. */
 export function sampleSize(centroids: number, width: number): number {
-  const most = Math.floor(MAX_SAMPLE_BYTES / (2 * width));
+  const most = Math.floor(MAX_SAMPLE_BYTES / width);
   return Math.max(MIN_SAMPLE, Math.min(most, SAMPLE_PER_CENTROID * centroids));
 }
 
@@ -121,7 +121,7 @@ export class TrainingSample {
   readonly #seed: number;
   /** Rows with hashes below this are in the sample. */
   readonly #below: number;
-  readonly #points: Int16Array;
+  readonly #points: Int8Array;
   readonly #hashes: Float64Array;
   count = 0;
 
@@ -131,14 +131,14 @@ export class TrainingSample {
     this.#below = most / rows;
     // Six standard deviations more than expected: no sample is larger.
     const room = Math.min(rows, Math.ceil(most + 6 * Math.sqrt(most)));
-    this.#points = allocateIntegers(room, space.width);
+    this.#points = allocatePoints(room, space.width);
     this.#hashes = new Float64Array(room);
   }
 
   /** Takes some of the rows, none of those that are left out. */
   offer(given: RowsToPlace, isLeftOut: Uint8Array | null): void {
     const { width } = this.#space;
-    let points: Int16Array | null = null;
+    let points: Int8Array | null = null;
     for (const [i, row] of given.rows.entries()) {
       if (row === NO_ROW || isLeftOut?.[i] === 1) continue;
       const hash = shareAt(this.#seed ^ SAMPLING, row);
@@ -150,7 +150,7 @@ export class TrainingSample {
   }
 
   /** The points in the order of their hashes. To be called once: it moves them. */
-  async points(work: LongWork): Promise<Int16Array> {
+  async points(work: LongWork): Promise<Int8Array> {
     const { width } = this.#space;
     const points = this.#points.subarray(0, this.count * width);
     const hashes = this.#hashes;
@@ -162,11 +162,11 @@ export class TrainingSample {
 
 /**
  * Trains so many centroids, at most one a point, on points of rows that are not held out, in random
- * order: they are reordered in place, in memory of `allocateIntegers`.
+ * order: they are reordered in place, in memory of `allocatePoints`.
  */
 export async function trainSpace(
   untrained: Space,
-  points: Int16Array,
+  points: Int8Array,
   partitions: number,
   work: LongWork,
 ): Promise<Space> {
@@ -182,10 +182,10 @@ export async function trainSpace(
  * Some of many points, between `most` and twice as many: evenly spaced, since training sorts points
  * by group.
  */
-export function somePoints(points: Int16Array, width: number, most: number): Int16Array {
+export function somePoints(points: Int8Array, width: number, most: number): Int8Array {
   const every = Math.max(1, Math.floor(points.length / width / most));
   const count = Math.ceil(points.length / width / every);
-  const some = new Int16Array(count * width);
+  const some = new Int8Array(count * width);
   for (let i = 0; i < count; i++) {
     const from = i * every * width;
     some.set(points.subarray(from, from + width), i * width);
@@ -194,14 +194,14 @@ export function somePoints(points: Int16Array, width: number, most: number): Int
 }
 
 /** The mean cosine of points with their centroids, over some of them. */
-function nearnessOf(space: Space, points: Int16Array): number {
+function nearnessOf(space: Space, points: Int8Array): number {
   const { width } = space;
   const some = somePoints(points, width, NEARNESS_POINTS);
   const nearest = space.nearestTo(some);
   const { centroids } = space.parts.tree;
   let sum = 0;
   for (const [i, p] of nearest.entries()) {
-    sum += product(some, i * width, centroids, p * width, width) / (UNIT * UNIT);
+    sum += product(centroids, p * width, some, i * width, width);
   }
   return Math.max(1e-3, Math.min(1, sum / Math.max(1, nearest.length)));
 }

@@ -1,8 +1,8 @@
 /**
  * The true neighbours of evaluation queries, by one pass over all rows, chunk by chunk, wherever
  * they are: by exact cosine where vectors are known, else by distance of codes. Of dense vectors
- * integer products find which rows can be among the nearest, within a proven error, and cosines in
- * float64 decide. Rows as near as the k-th count as neighbours too.
+ * products of points find which rows can be among the nearest, within a proven error, and cosines
+ * in float64 decide. Rows as near as the k-th count as neighbours too.
  *
  * Vectors held as int8 have lost digits: these are drawn at random, alike for equal vectors, so
  * that the truth differs from what the index holds as the given vectors do.
@@ -12,16 +12,17 @@ import { concatenated } from '../base/arrays';
 import type { LongWork } from '../base/long-work';
 import { shareAt } from '../base/random';
 import { Highest } from '../base/top-k';
-import { roundInto } from '../k-means/k-means';
 import { NO_ROW, type RowCodes } from '../kernels/hits';
 import { hammingKernel } from '../kernels/kernels';
 import {
+  errorOf,
   type HighRows,
-  integerWidth,
   pointsOf,
+  pointWidth,
   productsKernel,
   type RowsOfLengths,
-  UNIT,
+  roundInto,
+  scaleOf,
 } from '../kernels/products';
 import type { Task } from '../threads/job';
 import { runJob } from '../threads/parallel';
@@ -158,15 +159,15 @@ class Nearest {
 
 /** The state that is sent to a thread before it searches for the nearest dense vectors. */
 interface NearState {
-  /** Points of `width` integers, one after another. */
-  readonly queries: Int16Array;
+  /** Points of `width` bytes, one after another. */
+  readonly queries: Int8Array;
   readonly width: number;
 }
 
 interface NearPart {
-  readonly points: Int16Array;
+  readonly points: Int8Array;
   /** For each query the lowest product that can still enter. */
-  readonly least: Int32Array;
+  readonly least: Float32Array;
 }
 
 /** Finds the places of points whose product is high enough, for each query. */
@@ -193,16 +194,14 @@ export async function nearestByVectors(
   { k, dimensions, kind, total }: NearestBy,
   work: LongWork,
 ): Promise<NearVectors[]> {
-  const width = integerWidth(dimensions);
-  const queries = new Int16Array(asked.length * width);
-  for (const [i, { query }] of asked.entries()) {
-    roundInto(query.unit as Float64Array, 1, queries, i * width);
-  }
+  const width = pointWidth(dimensions);
+  const queries = new Int8Array(asked.length * width);
+  const errors = asked.map(({ query }, i) => {
+    roundInto(query.unit as Float64Array, { values: queries, width }, i * width);
+    return errorOf(scaleOf(queries, i * width, width), width);
+  });
   const collected = asked.map(() => new NearVectors(k, kind));
-  // A product is off by at most half a unit a coordinate on both sides.
-  const error = (Math.sqrt(dimensions) + 1) * UNIT;
-  const leastOf = ({ bound }: NearVectors) =>
-    Math.max(1 - 2 ** 31, Math.floor(bound * UNIT * UNIT - error));
+  const leastOf = ({ bound }: NearVectors, i: number) => bound - errors[i];
   let done = 0;
   await eachChunks(async (group) => {
     await runJob(
@@ -212,7 +211,7 @@ export async function nearestByVectors(
         count: group.length,
         part: (i) => ({
           points: pointsOfChunk(group[i]),
-          least: Int32Array.from(collected, leastOf),
+          least: Float32Array.from(collected, leastOf),
         }),
         take({ ends, places }, i) {
           const chunk = group[i];
@@ -232,7 +231,7 @@ export async function nearestByVectors(
 }
 
 /** Points of a chunk; zeros where there is no row. */
-function pointsOfChunk({ first, end, vectors, ...codes }: Chunk): Int16Array {
+function pointsOfChunk({ first, end, vectors, ...codes }: Chunk): Int8Array {
   return pointsOf(rowsToPlace(codes, vectors, [first, end], false).vectors as RowsOfLengths);
 }
 

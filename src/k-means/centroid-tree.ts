@@ -24,19 +24,19 @@ const SECOND_GROUPS = 8;
  */
 const NEAR_TIMES = 32;
 /**
- * Centroids of length UNIT in groups: group g has the coarse centroid g and the centroids
+ * Centroids, as points, in groups: group g has the coarse centroid g and the centroids
  * `starts[g]` to `starts[g + 1] - 1`. The arrays are in WebAssembly memories, which the kernels of
  * all threads read in place.
  */
 export interface CentroidTree {
-  readonly centroids: Int16Array;
-  readonly coarse: Int16Array;
+  readonly centroids: Int8Array;
+  readonly coarse: Int8Array;
   readonly starts: Uint32Array;
   readonly width: number;
 }
 
 /** Finds the nearest centroid of each rounded point by `nearestIn`. */
-export const NEAREST_CENTROIDS: Task<CentroidTree, Int16Array, Uint32Array> = {
+export const NEAREST_CENTROIDS: Task<CentroidTree, Int8Array, Uint32Array> = {
   name: 'nearest centroids',
   open: (tree) => (points) => nearestIn(tree, points),
 };
@@ -61,7 +61,7 @@ export function checkedTree(
  * For each vector the nearest of the centroids of the GROUPS groups nearest to it, which is nearly
  * always the nearest of all.
  */
-export function nearestIn(tree: CentroidTree, vectors: Int16Array): Uint32Array {
+export function nearestIn(tree: CentroidTree, vectors: Int8Array): Uint32Array {
   const { centroids, starts, width } = tree;
   const nearest = new Uint32Array(vectors.length / width);
   eachBlock(tree, vectors, GROUPS, (some, first, near) => {
@@ -81,7 +81,7 @@ export function nearestIn(tree: CentroidTree, vectors: Int16Array): Uint32Array 
 export function nearestTwo(
   tree: CentroidTree,
   pairs: PairedRows,
-  vectors: Int16Array,
+  vectors: Int8Array,
 ): { own: Uint32Array; seconds: Uint32Array } {
   const { centroids, width } = tree;
   const own = new Uint32Array(vectors.length / width);
@@ -106,9 +106,9 @@ export function nearestTwo(
  */
 export function orderInto(
   tree: CentroidTree,
-  query: Int16Array,
+  query: Int8Array,
   order: Uint32Array,
-  products: Int32Array,
+  products: Float32Array,
 ): void {
   const { centroids, width } = tree;
   const ranges = rangesNear(tree, query, NEAR_TIMES * order.length);
@@ -118,7 +118,7 @@ export function orderInto(
 /** At least so many centroids: those of the groups nearest to a query, or all. */
 function rangesNear(
   { centroids, coarse, starts, width }: CentroidTree,
-  query: Int16Array,
+  query: Int8Array,
   wanted: number,
 ): Range[] {
   const count = centroids.length / width;
@@ -127,7 +127,7 @@ function rangesNear(
   const groups = new Uint32Array(groupCount);
   const ranges = [{ first: 0, end: groupCount }];
   const rows = { values: coarse, width };
-  productsKernel.orderInto(rows, ranges, query, groups, new Int32Array(groupCount));
+  productsKernel.orderInto(rows, ranges, query, groups, new Float32Array(groupCount));
   const near: Range[] = [];
   for (let i = 0, found = 0; found < wanted; i++) {
     const [first, end] = [starts[groups[i]], starts[groups[i] + 1]];
@@ -143,9 +143,9 @@ function rangesNear(
  */
 function eachBlock(
   { coarse, starts, width }: CentroidTree,
-  vectors: Int16Array,
+  vectors: Int8Array,
   most: number,
-  take: (some: Int16Array, first: number, near: Uint32Array) => void,
+  take: (some: Int8Array, first: number, near: Uint32Array) => void,
 ): void {
   const groups = starts.length - 1;
   const atOnce = vectorsAtOnce(width);

@@ -1,9 +1,9 @@
 /**
- * Spherical k-means (Dhillon & Modha 2001). Its input are rows as points of one common length in
- * float64, read in blocks that integer products can compare; only the function that makes the
- * points knows their source. An iteration assigns each row to the centroid of the largest cosine,
- * and moves each centroid to the direction of its rows' sum, which never lowers the mean cosine.
- * Integer products, exact for vectors rounded to 16 bits, choose the centroid; all else is float64.
+ * Spherical k-means (Dhillon & Modha 2001). Its input are rows as vectors of one common length in
+ * float64, read in blocks that kernels can compare; only the function that makes the vectors knows
+ * their source. An iteration assigns each row to the centroid of the largest cosine, and moves each
+ * centroid to the direction of its rows' sum. Products of rounded points choose the centroid, which
+ * are off by some thousandths; all else is float64.
  * `cluster` and the training of partitions run the same iteration.
  */
 
@@ -11,7 +11,15 @@ import { ascending, byGroup, type Range } from '../base/arrays';
 import type { LongWork } from '../base/long-work';
 import { Highest } from '../base/top-k';
 import { Arena } from '../kernels/memory';
-import { integerWidth, productsKernel, UNIT } from '../kernels/products';
+import {
+  errorOf,
+  type PointRows,
+  pointWidth,
+  productsKernel,
+  roundInto,
+  scaleOf,
+  valuesIn,
+} from '../kernels/products';
 import type { Job } from '../threads/job';
 import { runJob } from '../threads/parallel';
 import { lengthOf } from '../vectors/vectors';
@@ -23,79 +31,60 @@ export interface Points {
   /** Number of all rows, with or without a direction. */
   readonly rowCount: number;
   readonly dimensions: number;
-  /** Length of every point: 1, the root of the bits for codes of ±1, about UNIT for integers. */
+  /** Length of every point: 1, or the root of the bits for codes of ±1. */
   readonly length: number;
-  /**
-   * The points of all rows where they are integers already, `integerWidth(dimensions)` each: read
-   * in place, not copied.
-   */
-  readonly integers?: Int16Array;
+  /** The points of all rows where they are rounded already: read in place, not copied. */
+  readonly rounded?: Int8Array;
   /** Writes the point of a row to `out[at]..`. */
   into(row: number, out: Float64Array, at: number): void;
 }
 
-/**
- * Integer vectors of one length, one after another, padded to `integerWidth(dimensions)`, as points
- * that are not copied.
- */
-export function integerPoints(
-  integers: Int16Array,
-  dimensions: number,
-  length: number = UNIT,
-): Points {
-  const width = integerWidth(dimensions);
-  const rowCount = integers.length / width;
+/** Points that are rounded already, one after another, and are not copied. */
+export function roundedOnes(rounded: Int8Array, dimensions: number): Points {
+  const width = pointWidth(dimensions);
+  const rowCount = rounded.length / width;
   return {
     rowCount,
     dimensions,
-    length,
-    integers,
+    length: 1,
+    rounded,
     rows: ascending(rowCount),
     into(row, out, at) {
-      for (let i = 0; i < dimensions; i++) out[at + i] = integers[row * width + i];
+      const from = row * width;
+      const scale = scaleOf(rounded, from, width);
+      for (let i = 0; i < dimensions; i++) out[at + i] = rounded[from + i] * scale;
     },
   };
 }
 
-/** Space for integer vectors, all 0, in a new WebAssembly memory that kernels read in place. */
-export function allocateIntegers(count: number, width: number): Int16Array {
-  const arena = new Arena(2 * (count + 3) * width, true); // the kernel reads up to three more
-  return new Int16Array(arena.bytes.buffer, arena.bytes.byteOffset, count * width);
-}
-
-/** Writes a vector of length `length`, scaled to UNIT and rounded, to `out[at]..`; 0 stays 0. */
-export function roundInto(
-  vector: ArrayLike<number>,
-  length: number,
-  out: Int16Array,
-  at: number,
-): void {
-  const scale = length > 0 ? UNIT / length : 0;
-  // By `Math.floor`, since `Math.round` is much slower.
-  for (let i = 0; i < vector.length; i++) out[at + i] = Math.floor(vector[i] * scale + 0.5);
+/** Space for points, all 0, in a new WebAssembly memory that kernels read in place. */
+export function allocatePoints(count: number, width: number): Int8Array {
+  const arena = new Arena((count + 3) * width, true); // the kernel reads up to three more
+  return new Int8Array(arena.bytes.buffer, arena.bytes.byteOffset, count * width);
 }
 
 /**
- * The points of `rows[first]` to `rows[end - 1]` at length UNIT. Integer points are read in place,
- * so their rows must be consecutive; others are rounded into `room`, from its beginning on.
+ * The points of `rows[first]` to `rows[end - 1]`. Rounded ones are read in place, so their rows
+ * must be consecutive; others are rounded into `room`, from its beginning on.
  */
 export function roundedPoints(
   points: Points,
   rows: Uint32Array,
   { first, end }: Range,
-  room: Int16Array,
-): Int16Array {
-  const { dimensions, integers, length } = points;
-  const width = integerWidth(dimensions);
+  room: Int8Array,
+): Int8Array {
+  const { dimensions, rounded } = points;
+  const width = pointWidth(dimensions);
   const size = (end - first) * width;
-  if (integers !== undefined) {
+  if (rounded !== undefined) {
     const at = rows[first] * width;
-    return integers.subarray(at, at + size);
+    return rounded.subarray(at, at + size);
   }
   const point = new Float64Array(dimensions);
+  const to = { values: room, width };
   for (let i = first; i < end; i++) {
     points.into(rows[i], point, 0);
-    roundInto(point, length, room, (i - first) * width);
+    roundInto(point, to, (i - first) * width);
   }
   return room.subarray(0, size);
 }
@@ -116,53 +105,6 @@ export function dot(
 /** Adds a vector to the sum that begins at `sums[at]`. */
 export function addTo(sums: Float64Array, at: number, vector: Float64Array): void {
   for (let i = 0; i < vector.length; i++) sums[at + i] += vector[i];
-}
-
-const MAX_BYTE = 127;
-/** Above the magnitude of all values, so that cutting off digits rounds down. */
-const ABOVE = 2 ** 16;
-
-/** Vectors as files have them: integers of 8 bits, and what 127, the largest, stands for. */
-interface ByteRows {
-  readonly bytes: Int8Array;
-  readonly peaks: Int16Array;
-}
-
-/** The bytes nearest to vectors of `width` values; of vectors that were rounded to them, these. */
-export function byteRowsOf(values: Int16Array, width: number): ByteRows {
-  const bytes = new Int8Array(values.length);
-  const peaks = new Int16Array(values.length / width);
-  for (let row = 0, first = 0; row < peaks.length; row++, first += width) {
-    let peak = 0;
-    for (let i = first; i < first + width; i++) peak = Math.max(peak, Math.abs(values[i]));
-    if (peak === 0) continue;
-    for (let i = first; i < first + width; i++)
-      bytes[i] = Math.round((values[i] * MAX_BYTE) / peak);
-    peaks[row] = peak;
-  }
-  return { bytes, peaks };
-}
-
-/** Writes the vectors of bytes, by a quotient of integers: a third of the time of `Math.round`. */
-export function fromByteRows({ bytes, peaks }: ByteRows, width: number, out: Int16Array): void {
-  for (let row = 0, i = 0; row < peaks.length; row++) {
-    const twice = 2 * peaks[row];
-    for (const end = i + width; i < end; i++) {
-      const sum = (bytes[i] * twice + MAX_BYTE + 2 * MAX_BYTE * ABOVE) | 0;
-      out[i] = ((sum / (2 * MAX_BYTE)) | 0) - ABOVE;
-    }
-  }
-}
-
-/** Rounds vectors in place to bytes, and scales them to a length near UNIT unless they are zero. */
-export function roundToByteRows(values: Int16Array, width: number): void {
-  const rows = byteRowsOf(values, width);
-  const { bytes, peaks } = rows;
-  for (let row = 0; row < peaks.length; row++) {
-    const length = lengthOf(bytes.subarray(row * width, (row + 1) * width));
-    if (length > 0) peaks[row] = Math.round((MAX_BYTE * UNIT) / length);
-  }
-  fromByteRows(rows, width, values);
 }
 
 /** Limits of the rows of a step, which has about STEP_PRODUCTS within them. */
@@ -190,8 +132,8 @@ export class KMeans {
   readonly count: number;
   /** Unit vectors, one after another. */
   readonly centroids: Float64Array;
-  /** The same as integers of length UNIT, padded; rows are compared with these. */
-  readonly rounded: Int16Array;
+  /** The same as points; rows are compared with these. */
+  readonly rounded: Int8Array;
   readonly #points: Points;
   readonly #width: number;
   /** Most rows of a step. */
@@ -201,17 +143,21 @@ export class KMeans {
   readonly #sizes: Uint32Array;
 
   /** `rounded` is where the rounded centroids are, in a memory that kernels read in place. */
-  constructor(points: Points, count: number, rounded?: Int16Array) {
+  constructor(points: Points, count: number, rounded?: Int8Array) {
     this.count = count;
     this.#points = points;
     const { dimensions } = points;
     const rows = Math.floor(STEP_PRODUCTS / (count * dimensions));
     this.#stepRows = Math.max(MIN_ROWS, Math.min(MAX_ROWS, rows));
-    this.#width = integerWidth(dimensions);
+    this.#width = pointWidth(dimensions);
     this.centroids = new Float64Array(count * dimensions);
-    this.rounded = rounded ?? allocateIntegers(count, this.#width);
+    this.rounded = rounded ?? allocatePoints(count, this.#width);
     this.#sums = new Float64Array(count * dimensions);
     this.#sizes = new Uint32Array(count);
+  }
+
+  get #rows(): PointRows {
+    return { values: this.rounded, width: this.#width };
   }
 
   /** Copies the centroids of `from`: it must have the same number, and may have other points. */
@@ -238,28 +184,28 @@ export class KMeans {
     { progress, work }: { readonly progress: Progress; readonly work: LongWork },
     tree?: CentroidTree,
   ): Promise<number> {
-    const { length, integers } = this.#points;
+    const { length, rounded } = this.#points;
     const [step, width] = [this.#stepRows, this.#width];
     const starts = Uint32Array.of(0, this.count);
-    const all = { centroids: this.rounded, coarse: new Int16Array(), starts, width };
-    const room = new Int16Array(integers === undefined ? step * width : 0);
+    const all = { centroids: this.rounded, coarse: new Int8Array(), starts, width };
+    const room = new Int8Array(rounded === undefined ? step * width : 0);
     const rangeOf = (i: number) => ({
       first: i * step,
       end: Math.min(rows.length, (i + 1) * step),
     });
     this.#sums.fill(0);
     this.#sizes.fill(0);
-    const job: Job<CentroidTree & Pick<Points, 'integers'>, Int16Array, Uint32Array> = {
+    const job: Job<CentroidTree & Pick<Points, 'rounded'>, Int8Array, Uint32Array> = {
       task: NEAREST_CENTROIDS,
-      // A part is a view of integer points if their memory is in the state, and else a copy.
-      state: { ...(tree ?? all), integers },
+      // A part is a view of rounded points if their memory is in the state, and else a copy.
+      state: { ...(tree ?? all), rounded },
       count: Math.ceil(rows.length / step),
       part: (i) => roundedPoints(this.#points, rows, rangeOf(i), room),
       take: (found, i) => {
         const { first, end } = rangeOf(i);
         nearest.set(found, first);
-        if (integers === undefined) this.#add(rows.subarray(first, end), found);
-        else if (end === rows.length) this.#sumUp(integers, rows, nearest);
+        if (rounded === undefined) this.#add(rows.subarray(first, end), found);
+        else if (end === rows.length) this.#sumUp(rounded, rows, nearest);
         return progress.add(end - first);
       },
     };
@@ -279,15 +225,15 @@ export class KMeans {
     }
   }
 
-  /** Sums the integer points of each centroid. */
-  #sumUp(integers: Int16Array, rows: Uint32Array, nearest: Uint32Array): void {
+  /** Sums the rounded points of each centroid. */
+  #sumUp(values: Int8Array, rows: Uint32Array, nearest: Uint32Array): void {
     const { dimensions } = this.#points;
     const { starts, members } = byGroup(nearest, this.count);
     for (let centroid = 0; centroid < this.count; centroid++) {
       const own = members.subarray(starts[centroid], starts[centroid + 1]).map((i) => rows[i]);
       this.#sizes[centroid] = own.length;
       const sum = this.#sums.subarray(centroid * dimensions, (centroid + 1) * dimensions);
-      productsKernel.addRows({ values: integers, width: this.#width }, own, sum);
+      productsKernel.addRows({ values, width: this.#width }, own, sum);
     }
   }
 
@@ -324,31 +270,68 @@ export class KMeans {
   }
 
   /**
+   * Replaces the nearest centroids that `assign` found by those of the largest exact product, which
+   * rounded ones cannot tell: but for the only row of a centroid.
+   */
+  async settle(rows: Uint32Array, nearest: Uint32Array, work: LongWork): Promise<void> {
+    const { dimensions, length } = this.#points;
+    const width = this.#width;
+    const room = new Int8Array(MAX_ROWS * width);
+    const point = new Float64Array(dimensions);
+    const cosineTo = (centroid: number) =>
+      dot(point, 0, this.centroids, centroid * dimensions, dimensions) / length;
+    for (let first = 0; first < rows.length; first += MAX_ROWS) {
+      const end = Math.min(rows.length, first + MAX_ROWS);
+      const own = roundedPoints(this.#points, rows, { first, end }, room);
+      const least = Float32Array.from({ length: end - first }, (_, i) => {
+        this.#points.into(rows[first + i], point, 0);
+        return cosineTo(nearest[first + i]) - errorOf(scaleOf(own, i * width, width), width);
+      });
+      const { ends, places } = productsKernel.highRows(this.#rows, own, least);
+      for (let i = first, at = 0; i < end; i++) {
+        if (ends[i - first] - at > 1 && this.#sizes[nearest[i]] > 1) {
+          this.#points.into(rows[i], point, 0);
+          const before = nearest[i];
+          let best = cosineTo(before);
+          for (const centroid of places.subarray(at, ends[i - first])) {
+            const cosine = cosineTo(centroid);
+            if (cosine <= best) continue;
+            best = cosine;
+            nearest[i] = centroid;
+          }
+          this.#sizes[before]--;
+          this.#sizes[nearest[i]]++;
+        }
+        at = ends[i - first];
+      }
+      await work.step();
+    }
+  }
+
+  /**
    * Moves each centroid to the direction of its rows' sum. One that has no rows, or whose rows
    * cancel out, stays.
    */
   move(): void {
     const { dimensions } = this.#points;
-    const width = this.#width;
+    const points = this.#rows;
     for (let centroid = 0; centroid < this.count; centroid++) {
       const at = centroid * dimensions;
       const sum = this.#sums.subarray(at, at + dimensions);
       const length = lengthOf(sum);
       if (length === 0) continue;
       for (let i = 0; i < dimensions; i++) this.centroids[at + i] = sum[i] / length;
-      roundInto(sum, length, this.rounded, centroid * width);
+      roundInto(sum, points, centroid * this.#width);
     }
   }
 
   /** Sets a centroid to the direction of a row. */
   #moveTo(centroid: number, row: number): void {
-    const { dimensions, integers } = this.#points;
-    const width = this.#width;
+    const { dimensions } = this.#points;
     const own = this.centroids.subarray(centroid * dimensions, (centroid + 1) * dimensions);
     this.#points.into(row, own, 0);
+    roundInto(own, this.#rows, centroid * this.#width);
     const length = lengthOf(own);
-    if (integers === undefined) roundInto(own, length, this.rounded, centroid * width);
-    else this.rounded.set(integers.subarray(row * width, (row + 1) * width), centroid * width);
     for (let i = 0; length > 0 && i < dimensions; i++) own[i] /= length;
   }
 }
@@ -366,17 +349,16 @@ const COARSE_ROUNDS = 5;
 const GROUP_ROUNDS = 4;
 
 /**
- * Trains `count` centroids, at most one a vector, on `sample`: vectors of `width` integers in
- * random order, which are reordered in place. The centroids are rounded so that files store them in
- * 8 bits a value, without loss.
+ * Trains `count` centroids, at most one a point, on `sample`: points in random order, which are
+ * reordered in place.
  */
 export async function trainTree(
-  sample: Int16Array,
+  sample: Int8Array,
   width: number,
   count: number,
   work: LongWork,
 ): Promise<CentroidTree> {
-  const points = integerPoints(sample, width);
+  const points = roundedOnes(sample, valuesIn(width));
   const { rows } = points;
   const groupCount = count < MIN_CENTROIDS ? 1 : Math.round(Math.sqrt(count));
   const few = rows.subarray(0, SAMPLE_PER_GROUP * groupCount);
@@ -394,12 +376,12 @@ export async function trainTree(
   await reorder(sample, width, members, work);
   // In proportion to the vectors of each group.
   const starts = groups.map((before) => Math.round((before / rows.length) * count));
-  const centroids = allocateIntegers(count, width);
+  const centroids = allocatePoints(count, width);
   const rounds = groupCount > 1 ? GROUP_ROUNDS : GROUP_ROUNDS + 1;
   for (let group = 0; group < groupCount; group++) {
-    const own = integerPoints(
+    const own = roundedOnes(
       sample.subarray(groups[group] * width, groups[group + 1] * width),
-      width,
+      valuesIn(width),
     );
     const some = centroids.subarray(starts[group] * width, starts[group + 1] * width);
     if (some.length === 0) continue;
@@ -418,7 +400,6 @@ export async function trainTree(
     await means.assign(rows, nearest, run, tree);
     means.move();
   }
-  for (const rows of [centroids, tree.coarse]) roundToByteRows(rows, width);
   return inLine(tree, work);
 }
 
@@ -447,9 +428,9 @@ async function inLine(
 }
 
 /** The order of rows in which the nearest that is left follows each, the first one `from`. */
-function chainOf(values: Int16Array, width: number, from: Int16Array): Uint32Array {
+function chainOf(values: Int8Array, width: number, from: Int8Array): Uint32Array {
   const order = new Uint32Array(values.length / width);
-  const products = new Int32Array(order.length);
+  const products = new Float32Array(order.length);
   const isTaken = new Uint8Array(order.length);
   let last = from.subarray(0, width);
   for (let at = 0; at < order.length; at++) {
@@ -466,16 +447,16 @@ function chainOf(values: Int16Array, width: number, from: Int16Array): Uint32Arr
 }
 
 /**
- * Makes vector `from[i]` of `width` integers the i-th one, for all i, in place: along each cycle,
- * with one spare vector. Overwrites `from`.
+ * Makes point `from[i]` of `width` bytes the i-th one, for all i, in place: along each cycle, with
+ * one spare point. Overwrites `from`.
  */
 export async function reorder(
-  vectors: Int16Array,
+  vectors: Int8Array,
   width: number,
   from: Uint32Array,
   work: LongWork,
 ): Promise<void> {
-  const spare = new Int16Array(width);
+  const spare = new Int8Array(width);
   let moves = 0;
   for (let first = 0; first < from.length; first++) {
     if (from[first] === first) continue;

@@ -10,6 +10,7 @@
  */
 
 import { type HashKernels, hashModule } from './hash.generated';
+import type { ProductsKernels } from './products.generated';
 import type { SearchKernels } from './search.generated';
 import type { TextKernels } from './text.generated';
 
@@ -151,6 +152,8 @@ export class LinearMemory {
   #kernels: HashKernels | undefined;
   /** Set by `searchKernels`, which only what searches imports. */
   search: SearchKernels | undefined;
+  /** Set by products.ts, which only spaces and clusters import. */
+  products: ProductsKernels | undefined;
   /** Set by `textKernels`, which only texts and checksums import. */
   text: TextKernels | undefined;
   /** Another one of this thread. */
@@ -170,11 +173,11 @@ export class LinearMemory {
     this.isShared = !(memory.buffer instanceof ArrayBuffer);
   }
 
-  /** A new instance of a module. */
-  instanceOf(module: ModuleText): WebAssembly.Exports {
+  /** A new instance of the first of some modules that the engine compiles. */
+  instanceOf(...modules: readonly ModuleText[]): WebAssembly.Exports {
     const imports = { env: { memory: this.memory } };
     const { isShared } = this;
-    const code = moduleFor(module, isShared) as WebAssembly.Module;
+    const [code] = modules.flatMap((module) => moduleFor(module, isShared) ?? []);
     return new WebAssembly.Instance(code, imports).exports;
   }
 

@@ -1,101 +1,259 @@
-// Dot products of vectors of 16-bit integers as 32-bit sums: exact in any order, so every kernel
-// and engine gives equal numbers. Products of vectors of length 32,767 cannot overflow (Cauchy and
-// Schwarz). Widths are multiples of 8 values, padded by zeros. Rows are taken four at a time, so up
-// to three rows behind the last are read, and the caller ignores their products. Fast because four
-// rows by two others at a time keep eight sums in registers, so that each loaded register is used
-// in two or four multiplications.
+// Products of points: vectors of length 1 as integers of 7 bits, -63 to 63, and a scale. Sums of
+// integers are exact in any order, and each product is two float32 multiplications, so every kernel
+// and engine gives equal numbers. Fast because four points by two others at a time keep eight sums
+// in registers, so that each loaded register is used in two or four multiplications.
+//
+// Two modules are made of this file. The `relaxed` one has an instruction that multiplies bytes,
+// which is exact where those of one side are 0 to 127: 64 is added there, and 64 times the sum of
+// the other side is subtracted. The other module widens bytes to 16 bits first.
+//
+// A point takes `width` bytes: values, a multiple of 16, padded by zeros, and 16 bytes more that
+// begin with its scale (f32) and 64 times the sum of its values (i32). `rows` are points as they
+// are; `vectors` are made of points by `toVectors`. Rows are taken four at a time, so up to three
+// behind the last are read, and their products are NONE.
 
 import { twoOf } from './dots.assembly';
 
-/** Elements 2 `pair` and 2 `pair` + 1 times `scale`, rounded: the low two lanes. */
+/** Bytes of a point behind its values. */
+const TAIL: usize = 16;
+/** Rows that are compared with all vectors before the next ones, so that they stay in the cache. */
+const BLOCK: usize = 64;
+/** Below all products. */
+const NONE: f32 = -2;
+
+/** Bytes of `values` bytes as they are multiplied. */
 @inline
-function roundedTwo<T>(at: usize, pair: usize, scale: v128): v128 {
-  const scaled = f64x2.add(f64x2.mul(twoOf<T>(at, pair), scale), f64x2.splat(0.5));
+function multiplied(values: usize): usize {
+  return ASC_FEATURE_RELAXED_SIMD ? values : values << 1;
+}
+
+/** Bytes of a vector. */
+@inline
+function vectorStride(width: usize): usize {
+  return multiplied(width - TAIL) + TAIL;
+}
+
+/** Bytes that a vector takes for points of `width` bytes. */
+export function vectorBytes(width: usize): usize {
+  return vectorStride(width);
+}
+
+/** Writes 16 bytes as 16 integers of 16 bits. */
+@inline
+function widen(bytes: v128, out: usize): void {
+  v128.store(out, i16x8.extend_low_i8x16_s(bytes));
+  v128.store(out, i16x8.extend_high_i8x16_s(bytes), 16);
+}
+
+/** Writes points as vectors, `vectorBytes` bytes each. */
+export function toVectors(points: usize, count: usize, width: usize, out: usize): void {
+  for (let i: usize = 0; i < count; i++) {
+    for (const end = points + width - TAIL; points < end; points += 16) {
+      const values = v128.load(points);
+      if (ASC_FEATURE_RELAXED_SIMD) v128.store(out, i8x16.add(values, i8x16.splat(64)));
+      else widen(values, out);
+      out += multiplied(16);
+    }
+    v128.store(out, v128.load(points));
+    points += TAIL;
+    out += TAIL;
+  }
+}
+
+/**
+ * The f64 elements 2 `pair` and 2 `pair` + 1 of a row times `factor`, rounded: the low two lanes.
+ */
+@inline
+function roundedTwo<T>(at: usize, pair: usize, factor: v128): v128 {
+  const scaled = f64x2.add(f64x2.mul(twoOf<T>(at, pair), factor), f64x2.splat(0.5));
   return i32x4.trunc_sat_f64x2_s_zero(f64x2.floor(scaled));
+}
+
+/** The largest magnitude of a row. */
+@inline
+function peakOf<T>(row: usize, dimensions: usize): f64 {
+  let two = f64x2.splat(0);
+  let at = row;
+  for (const end = row + (dimensions & ~1) * sizeof<T>(); at < end; at += 2 * sizeof<T>()) {
+    two = f64x2.pmax(two, f64x2.abs(twoOf<T>(at, 0)));
+  }
+  let peak = max(f64x2.extract_lane(two, 0), f64x2.extract_lane(two, 1));
+  if (dimensions & 1) peak = max(peak, abs(<f64>load<T>(at)));
+  return peak;
+}
+
+/** The sum of four lanes. */
+@inline
+function sumOf(lanes: v128): i32 {
+  const two = i32x4.add(lanes, i32x4.shuffle(lanes, lanes, 2, 3, 0, 1));
+  return i32x4.extract_lane(i32x4.add(two, i32x4.shuffle(two, two, 1, 0, 3, 2)), 0);
+}
+
+/** Writes the tails of points whose values are written: with their scales they have length 1. */
+export function endPoints(points: usize, count: usize, width: usize): void {
+  for (const last = points + count * width; points < last; points += TAIL) {
+    let sums = i32x4.splat(0);
+    let squares = i32x4.splat(0);
+    for (const end = points + width - TAIL; points < end; points += 16) {
+      const low = v128.load8x8_s(points);
+      const high = v128.load8x8_s(points + 8);
+      sums = i32x4.add(sums, i32x4.extadd_pairwise_i16x8_s(i16x8.add(low, high)));
+      const both = i32x4.add(i32x4.dot_i16x8_s(low, low), i32x4.dot_i16x8_s(high, high));
+      squares = i32x4.add(squares, both);
+    }
+    const square = sumOf(squares);
+    memory.fill(points, 0, TAIL);
+    store<f32>(points, square > 0 ? <f32>(1 / sqrt(<f64>square)) : 0);
+    store<i32>(points, sumOf(sums) << 6, 4);
+  }
 }
 
 /** See `roundRows`, for one type of values. */
 @inline
 function roundRowsOf<T>(
-  rows: usize, count: usize, dimensions: usize, scales: usize, width: usize, out: usize,
+  rows: usize, count: usize, dimensions: usize, lengths: usize, most: f64, width: usize, out: usize,
 ): void {
-  for (let i: usize = 0; i < count; i++, rows += dimensions * sizeof<T>(), out += width << 1) {
-    const scale = v128.load64_splat(scales + (i << 3));
+  for (let i: usize = 0; i < count; i++, rows += dimensions * sizeof<T>(), out += width) {
+    const peak = load<f64>(lengths + (i << 3)) > 0 ? peakOf<T>(rows, dimensions) : 0;
+    if (peak == 0) {
+      memory.fill(out, 0, width - TAIL);
+      continue;
+    }
+    const factor = f64x2.splat(most / peak);
     for (let at: usize = 0; at < dimensions; at += 4) {
       const row = rows + at * sizeof<T>();
-      const a = roundedTwo<T>(row, 0, scale);
-      const b = roundedTwo<T>(row, 1, scale);
+      const a = roundedTwo<T>(row, 0, factor);
+      const b = roundedTwo<T>(row, 1, factor);
       const four = i64x2.shuffle(a, b, 0, 2);
-      v128.store64_lane(out + (at << 1), i16x8.narrow_i32x4_s(four, four), 0);
+      const eight = i16x8.narrow_i32x4_s(four, four);
+      v128.store32_lane(out + at, i8x16.narrow_i16x8_s(eight, eight), 0);
     }
-    memory.fill(out + (dimensions << 1), 0, (width - dimensions) << 1);
+    memory.fill(out + dimensions, 0, width - TAIL - dimensions);
   }
 }
 
 /**
- * Writes rows of `dimensions` float32 (`type` 4) or int8 (1), each times its f64 of `scales` and
- * rounded, to `out` as i16, padded by zeros to `width`. Reads up to three values behind the last.
+ * Writes rows of `dimensions` float32 (`type` 4) or int8 (1) as points whose largest magnitude is
+ * `most`; zeros where the length (f64) of a row is 0. Reads up to three values behind the last.
  */
 export function roundRows(
-  type: i32, rows: usize, count: usize, dimensions: usize, scales: usize, width: usize, out: usize,
+  type: i32, rows: usize, count: usize, dimensions: usize, lengths: usize, most: f64, width: usize,
+  out: usize,
 ): void {
-  if (type == 4) roundRowsOf<f32>(rows, count, dimensions, scales, width, out);
-  else roundRowsOf<i8>(rows, count, dimensions, scales, width, out);
+  if (type == 4) roundRowsOf<f32>(rows, count, dimensions, lengths, most, width, out);
+  else roundRowsOf<i8>(rows, count, dimensions, lengths, most, width, out);
+  endPoints(out, count, width);
 }
 
-/**
- * Writes the sum of the listed rows, at most 65,536 of them, to `out` as i32.
- */
+/** Four bytes as float32, of 16. */
+@inline
+function floatsOf(eight: v128, isHigh: bool): v128 {
+  return f32x4.convert_i32x4_s(
+    isHigh ? i32x4.extend_high_i16x8_s(eight) : i32x4.extend_low_i16x8_s(eight),
+  );
+}
+
+/** Writes the sum of the listed rows, each times its scale, in their order to `out` as f32. */
 export function sumRows(rows: usize, list: usize, count: usize, width: usize, out: usize): void {
-  const stride = width << 1;
   const end = list + (count << 2);
-  for (let at: usize = 0; at < stride; at += 16, out += 32) {
-    let a = i32x4.splat(0);
-    let b = i32x4.splat(0);
+  for (let at: usize = 0; at < width - TAIL; at += 16, out += 64) {
+    let a = f32x4.splat(0);
+    let b = f32x4.splat(0);
+    let c = f32x4.splat(0);
+    let d = f32x4.splat(0);
     for (let next = list; next < end; next += 4) {
-      const eight = v128.load(rows + <usize>load<u32>(next) * stride + at);
-      a = i32x4.add(a, i32x4.extend_low_i16x8_s(eight));
-      b = i32x4.add(b, i32x4.extend_high_i16x8_s(eight));
+      const row = rows + <usize>load<u32>(next) * width;
+      const scale = v128.load32_splat(row + width - TAIL);
+      const values = v128.load(row + at);
+      const low = i16x8.extend_low_i8x16_s(values);
+      const high = i16x8.extend_high_i8x16_s(values);
+      a = f32x4.add(a, f32x4.mul(floatsOf(low, false), scale));
+      b = f32x4.add(b, f32x4.mul(floatsOf(low, true), scale));
+      c = f32x4.add(c, f32x4.mul(floatsOf(high, false), scale));
+      d = f32x4.add(d, f32x4.mul(floatsOf(high, true), scale));
     }
     v128.store(out, a);
     v128.store(out, b, 16);
+    v128.store(out, c, 32);
+    v128.store(out, d, 48);
   }
-}
-
-/** Products of eight values, summed in pairs: four lanes. */
-@inline
-function pairs(a: v128, at: usize): v128 {
-  return i32x4.dot_i16x8_s(a, v128.load(at));
 }
 
 /** The sums of the lanes of four registers, as four lanes. */
 @inline
-export function totals(a: v128, b: v128, c: v128, d: v128): v128 {
+function totals(a: v128, b: v128, c: v128, d: v128): v128 {
   const ab = i32x4.add(i32x4.shuffle(a, b, 0, 4, 1, 5), i32x4.shuffle(a, b, 2, 6, 3, 7));
   const cd = i32x4.add(i32x4.shuffle(c, d, 0, 4, 1, 5), i32x4.shuffle(c, d, 2, 6, 3, 7));
   return i32x4.add(i64x2.shuffle(ab, cd, 0, 2), i64x2.shuffle(ab, cd, 1, 3));
 }
 
-/** Dot products of four rows with one other vector: four lanes. `stride` is the bytes of a row. */
-function four(rows: usize, stride: usize, other: usize): v128 {
-  let s0 = i32x4.splat(0);
-  let s1 = i32x4.splat(0);
-  let s2 = i32x4.splat(0);
-  let s3 = i32x4.splat(0);
-  const end = rows + stride;
-  for (; rows < end; rows += 16, other += 16) {
-    const x = v128.load(other);
-    s0 = i32x4.add(s0, pairs(x, rows));
-    s1 = i32x4.add(s1, pairs(x, rows + stride));
-    s2 = i32x4.add(s2, pairs(x, rows + stride * 2));
-    s3 = i32x4.add(s3, pairs(x, rows + stride * 3));
-  }
-  return totals(s0, s1, s2, s3);
+/**
+ * Sums of integers as products: `scales` and `sums` of four rows, and the address of a vector's.
+ */
+@inline
+function scaled(total: v128, scales: v128, sums: v128, vectorTail: usize): v128 {
+  const whole = ASC_FEATURE_RELAXED_SIMD ? i32x4.sub(total, sums) : total;
+  return f32x4.mul(f32x4.mul(f32x4.convert_i32x4_s(whole), scales), v128.load32_splat(vectorTail));
 }
 
-/** Writes the products of four rows with two vectors to `out` and `out` + `behind`. */
+/** Adds products of 16 bytes of a row with a vector. */
+@inline
+function rowStep(sum: v128, row: usize, vector: usize): v128 {
+  if (ASC_FEATURE_RELAXED_SIMD) {
+    return i32x4.relaxed_dot_i8x16_i7x16_add_s(v128.load(row), v128.load(vector), sum);
+  }
+  const low = i32x4.dot_i16x8_s(v128.load8x8_s(row), v128.load(vector));
+  const high = i32x4.dot_i16x8_s(v128.load8x8_s(row + 8), v128.load(vector + 16));
+  return i32x4.add(sum, i32x4.add(low, high));
+}
+
+/** Four numbers of 32 bits that lie `stride` bytes from each other. */
+@inline
+function fourAt(at: usize, stride: usize): v128 {
+  let four = v128.load32_zero(at);
+  four = v128.load32_lane(at + stride, four, 1);
+  four = v128.load32_lane(at + stride * 2, four, 2);
+  return v128.load32_lane(at + stride * 3, four, 3);
+}
+
+/** Writes the products of `count` rows with one vector to `out`. */
+export function productsInto(
+  rows: usize, count: usize, vector: usize, width: usize, out: usize,
+): void {
+  const values = width - TAIL;
+  for (const end = out + (count << 2); out < end; out += 16, rows += width << 2) {
+    let s0 = i32x4.splat(0);
+    let s1 = i32x4.splat(0);
+    let s2 = i32x4.splat(0);
+    let s3 = i32x4.splat(0);
+    let at = vector;
+    const last = rows + values;
+    for (let row = rows; row < last; row += 16, at += multiplied(16)) {
+      s0 = rowStep(s0, row, at);
+      s1 = rowStep(s1, row + width, at);
+      s2 = rowStep(s2, row + width * 2, at);
+      s3 = rowStep(s3, row + width * 3, at);
+    }
+    const total = totals(s0, s1, s2, s3);
+    v128.store(out, scaled(total, fourAt(last, width), fourAt(last + 4, width), at));
+  }
+}
+
+/** Adds products of 16 bytes as they are multiplied. */
+@inline
+function step(sum: v128, row: v128, vector: v128): v128 {
+  if (ASC_FEATURE_RELAXED_SIMD) return i32x4.relaxed_dot_i8x16_i7x16_add_s(row, vector, sum);
+  return i32x4.add(sum, i32x4.dot_i16x8_s(vector, row));
+}
+
+/**
+ * Writes the products of four rows of a block with two vectors to `out` and `out` + `behind`. A row
+ * takes `bytes` bytes as it is multiplied, and `stride` up to the next; `work` has what `begin`
+ * wrote of the four.
+ */
 function fourByTwo(
-  rows: usize, stride: usize, a: usize, b: usize, out: usize, behind: usize,
+  rows: usize, stride: usize, bytes: usize, a: usize, b: usize, work: usize, out: usize,
+  behind: usize,
 ): void {
   let s0 = i32x4.splat(0);
   let s1 = i32x4.splat(0);
@@ -105,41 +263,49 @@ function fourByTwo(
   let t1 = i32x4.splat(0);
   let t2 = i32x4.splat(0);
   let t3 = i32x4.splat(0);
-  const end = rows + stride;
+  const end = rows + bytes;
   for (; rows < end; rows += 16, a += 16, b += 16) {
     const x = v128.load(a);
     const y = v128.load(b);
     const r0 = v128.load(rows);
-    s0 = i32x4.add(s0, i32x4.dot_i16x8_s(x, r0));
-    t0 = i32x4.add(t0, i32x4.dot_i16x8_s(y, r0));
+    s0 = step(s0, r0, x);
+    t0 = step(t0, r0, y);
     const r1 = v128.load(rows + stride);
-    s1 = i32x4.add(s1, i32x4.dot_i16x8_s(x, r1));
-    t1 = i32x4.add(t1, i32x4.dot_i16x8_s(y, r1));
+    s1 = step(s1, r1, x);
+    t1 = step(t1, r1, y);
     const r2 = v128.load(rows + stride * 2);
-    s2 = i32x4.add(s2, i32x4.dot_i16x8_s(x, r2));
-    t2 = i32x4.add(t2, i32x4.dot_i16x8_s(y, r2));
+    s2 = step(s2, r2, x);
+    t2 = step(t2, r2, y);
     const r3 = v128.load(rows + stride * 3);
-    s3 = i32x4.add(s3, i32x4.dot_i16x8_s(x, r3));
-    t3 = i32x4.add(t3, i32x4.dot_i16x8_s(y, r3));
+    s3 = step(s3, r3, x);
+    t3 = step(t3, r3, y);
   }
-  v128.store(out, totals(s0, s1, s2, s3));
-  v128.store(out + behind, totals(t0, t1, t2, t3));
+  const scales = v128.load(work);
+  const sums = v128.load(work, 4 * BLOCK);
+  v128.store(out, scaled(totals(s0, s1, s2, s3), scales, sums, a));
+  v128.store(out + behind, scaled(totals(t0, t1, t2, t3), scales, sums, b));
 }
 
-/** Writes the products of `count` rows with one vector to `out` as i32. */
-export function productsInto(
-  rows: usize, count: usize, vector: usize, width: usize, out: usize,
-): void {
-  const stride = width << 1;
-  for (const end = out + (count << 2); out < end; out += 16, rows += stride << 2) {
-    v128.store(out, four(rows, stride, vector));
+/**
+ * Begins a block of `count` rows: writes their scales and sums to `work`, and behind these the rows
+ * as they are multiplied, where that differs. Returns the address of the latter.
+ */
+@inline
+function begin(rows: usize, count: usize, width: usize, work: usize): usize {
+  const values = width - TAIL;
+  for (let i: usize = 0; i < count; i++) {
+    const tail = rows + i * width + values;
+    store<f32>(work + (i << 2), load<f32>(tail));
+    store<i32>(work + (i << 2), load<i32>(tail, 4), 4 * BLOCK);
   }
+  if (ASC_FEATURE_RELAXED_SIMD) return rows;
+  const wide = work + 8 * BLOCK;
+  let out = wide;
+  for (let i: usize = 0; i < count; i++, rows += width) {
+    for (let at: usize = 0; at < values; at += 16, out += 32) widen(v128.load(rows + at), out);
+  }
+  return wide;
 }
-
-/** Below all products. */
-const NONE: i32 = i32.MIN_VALUE;
-/** Rows that are compared with all vectors before the next ones, so that they stay in the cache. */
-const BLOCK: usize = 64;
 
 /** The bytes of the products of `count` rows with a vector, in fours. */
 @inline
@@ -154,37 +320,45 @@ function listed(list: usize, i: usize, count: usize): usize {
 }
 
 /**
- * Writes the products of `count` rows with two vectors to `out` and `out` + `behind`; NONE up to a
- * multiple of four.
+ * Writes the products of `count` rows of a block with two vectors to `out` and `out` + `behind`;
+ * NONE up to a multiple of four.
  */
 function productsOfTwo(
-  rows: usize, count: usize, stride: usize, a: usize, b: usize, out: usize, behind: usize,
+  rows: usize, count: usize, width: usize, a: usize, b: usize, work: usize, out: usize,
+  behind: usize,
 ): void {
   const bytes = bytesOf(count);
+  const values = multiplied(width - TAIL);
+  const stride = ASC_FEATURE_RELAXED_SIMD ? width : values;
   for (let at: usize = 0; at < bytes; at += 16, rows += stride << 2) {
-    fourByTwo(rows, stride, a, b, out + at, behind);
+    fourByTwo(rows, stride, values, a, b, work + at, out + at, behind);
   }
   for (let at = count << 2; at < bytes; at += 4) {
-    store<i32>(out + at, NONE);
-    store<i32>(out + behind + at, NONE);
+    store<f32>(out + at, NONE);
+    store<f32>(out + behind + at, NONE);
   }
+}
+
+/** The largest of four products. */
+@inline
+function largestLane(four: v128): f32 {
+  const two = f32x4.pmax(four, i32x4.shuffle(four, four, 2, 3, 0, 1));
+  return f32x4.extract_lane(f32x4.pmax(two, i32x4.shuffle(two, two, 1, 0, 3, 2)), 0);
 }
 
 /** The largest of the products up to `end`. */
 @inline
-function largestOf(products: usize, end: usize): i32 {
+function largestOf(products: usize, end: usize): f32 {
   let most = v128.load(products);
-  for (; products < end; products += 16) most = i32x4.max_s(most, v128.load(products));
-  most = i32x4.max_s(most, i32x4.shuffle(most, most, 2, 3, 0, 1));
-  most = i32x4.max_s(most, i32x4.shuffle(most, most, 1, 0, 3, 2));
-  return i32x4.extract_lane(most, 0);
+  for (; products < end; products += 16) most = f32x4.pmax(most, v128.load(products));
+  return largestLane(most);
 }
 
 /** The index of the first product that equals `value`, which is one of them. */
 @inline
-function indexOf(products: usize, value: i32): u32 {
+function indexOf(products: usize, value: f32): u32 {
   let at = products;
-  while (load<i32>(at) != value) at += 4;
+  while (load<f32>(at) != value) at += 4;
   return <u32>((at - products) >> 2);
 }
 
@@ -194,31 +368,36 @@ function updateLargest(
   products: usize, bytes: usize, first: u32, largest: usize, row: usize,
 ): void {
   const value = largestOf(products, products + bytes);
-  if (value <= load<i32>(largest)) return;
-  store<i32>(largest, value);
+  if (value <= load<f32>(largest)) return;
+  store<f32>(largest, value);
   store<u32>(row, first + indexOf(products, value));
 }
 
 /**
- * For each listed vector updates its entries of `largest` (i32) and `nearest` (u32): the largest
+ * For each listed vector updates its entries of `largest` (f32) and `nearest` (u32): the largest
  * product with one of the `count` rows of a group, and the row, `first` being the number of the
- * first one. The list is as in `groupProducts`; `work` has space for 2 x BLOCK products.
+ * first one. The list is as in `groupProducts`; `work` has space for a block and 2 x BLOCK
+ * products.
  */
 export function nearestRows(
   rows: usize, count: usize, first: u32, vectors: usize, list: usize, listCount: usize,
   each: usize, width: usize, largest: usize, nearest: usize, work: usize,
 ): void {
-  const stride = width << 1;
-  for (let row: usize = 0; row < count; row += BLOCK, rows += BLOCK * stride) {
+  const stride = vectorStride(width);
+  const products = work;
+  const block = work + 8 * BLOCK;
+  for (let row: usize = 0; row < count; row += BLOCK, rows += BLOCK * width) {
     const here = min(BLOCK, count - row);
     const bytes = bytesOf(here);
+    const begun = begin(rows, here, width, block);
     for (let i: usize = 0; i < listCount; i += 2) {
       const a = listed(list, i, listCount) / each;
       const b = listed(list, i + 1, listCount) / each;
-      productsOfTwo(rows, here, stride, vectors + a * stride, vectors + b * stride, work, bytes);
+      const x = vectors + a * stride;
+      productsOfTwo(begun, here, width, x, vectors + b * stride, block, products, bytes);
       const from = first + <u32>row;
-      updateLargest(work, bytes, from, largest + (a << 2), nearest + (a << 2));
-      updateLargest(work + bytes, bytes, from, largest + (b << 2), nearest + (b << 2));
+      updateLargest(products, bytes, from, largest + (a << 2), nearest + (a << 2));
+      updateLargest(products + bytes, bytes, from, largest + (b << 2), nearest + (b << 2));
     }
   }
 }
@@ -233,24 +412,25 @@ export function largestLists(
   for (const end = products + count * bytes; products < end; products += bytes) {
     for (const last = out + (most << 2); out < last; out += 4) {
       const index = indexOf(products, largestOf(products, products + bytes));
-      store<i32>(products + (<usize>index << 2), NONE);
+      store<f32>(products + (<usize>index << 2), NONE);
       store<u32>(out, index);
     }
   }
 }
 
 /**
- * Writes two u32 for each product that is at least the vector's entry of `least` (i32, above NONE):
- * the vector and the row, by vector ascending in row; `products` is as in `largestLists`. Returns
- * the address behind them.
+ * Writes two u32 for each product that is at least the vector's entry of `least` (f32) less the
+ * row's of `errors` (f32): the vector and the row, by vector ascending in row; `products` is as in
+ * `largestLists`. Returns the address behind them.
  */
 export function highProducts(
-  products: usize, bytes: usize, count: usize, least: usize, out: usize,
+  products: usize, bytes: usize, count: usize, least: usize, errors: usize, out: usize,
 ): usize {
   for (let vector: usize = 0; vector < count; vector++, least += 4) {
     const bound = v128.load32_splat(least);
     for (let at: usize = 0; at < bytes; at += 16, products += 16) {
-      let lanes = i32x4.bitmask(i32x4.ge_s(v128.load(products), bound));
+      const most = f32x4.add(v128.load(products), v128.load(errors + at));
+      let lanes = i32x4.bitmask(f32x4.ge(most, bound));
       for (; lanes != 0; lanes &= lanes - 1, out += 8) {
         store<u32>(out, <u32>vector);
         store<u32>(out, <u32>(at >> 2) + ctz(lanes), 4);
@@ -261,7 +441,7 @@ export function highProducts(
 }
 
 /** Of the loss that `PairedRows` states: factors of products with a vector, and of two rows. */
-const SHORT: f32 = 0.5 / (32767.0 * 32767.0);
+const SHORT: f32 = 0.5;
 const PAIR: f32 = 0.25 / 127.0;
 const ALONG: f32 = 1.5;
 const SHORT_SQUARE: f32 = 0.25;
@@ -271,17 +451,17 @@ const SHORT_SQUARE: f32 = 0.25;
  * `product`; `pairs` has the products of that row with those of `products`, as bytes.
  */
 function updateLoss(
-  products: usize, bytes: usize, end: i32, from: i32, row: i32, product: i32, pairs: usize,
+  products: usize, bytes: usize, end: i32, from: i32, row: i32, product: f32, pairs: usize,
   loss: usize, best: usize,
 ): void {
-  const first = <f32>product * SHORT;
+  const first = product * SHORT;
   const along = f32x4.splat(ALONG / (1 + SHORT_SQUARE - 2 * first));
   const base = f32x4.splat(1 - first);
   let least = f32x4.splat(Infinity);
   let where = i32x4.splat(-1);
   let numbers = i32x4.add(i32x4.splat(from), i32x4(0, 1, 2, 3));
   for (let at: usize = 0; at < bytes; at += 16) {
-    const own = f32x4.mul(f32x4.convert_i32x4_s(v128.load(products + at)), f32x4.splat(SHORT));
+    const own = f32x4.mul(v128.load(products + at), f32x4.splat(SHORT));
     const near = i16x8.extend_low_i8x16_s(v128.load32_zero(pairs + (at >> 2)));
     const pair = f32x4.mul(
       f32x4.convert_i32x4_s(i32x4.extend_low_i16x8_s(near)), f32x4.splat(PAIR),
@@ -311,27 +491,29 @@ function updateLoss(
 
 /**
  * Writes the products of the `count` rows of a group with listed vectors to `out`, where each of
- * the `each` groups of a vector has space for `bytes`: the list has numbers of these spaces.
+ * the `each` groups of a vector has space for `bytes`: the list has numbers of these spaces. `work`
+ * has space for a block.
  */
 export function groupProducts(
   rows: usize, count: usize, vectors: usize, list: usize, listCount: usize, each: usize,
-  width: usize, out: usize, bytes: usize,
+  width: usize, work: usize, out: usize, bytes: usize,
 ): void {
-  const stride = width << 1;
-  for (let row: usize = 0; row < count; row += BLOCK, rows += BLOCK * stride, out += BLOCK << 2) {
+  const stride = vectorStride(width);
+  for (let row: usize = 0; row < count; row += BLOCK, rows += BLOCK * width, out += BLOCK << 2) {
     const here = min(BLOCK, count - row);
+    const begun = begin(rows, here, width, work);
     for (let i: usize = 0; i < listCount; i += 2) {
       const a = listed(list, i, listCount);
       const b = listed(list, i + 1, listCount);
       const x = vectors + (a / each) * stride;
       const y = vectors + (b / each) * stride;
-      productsOfTwo(rows, here, stride, x, y, out + a * bytes, (b - a) * bytes);
+      productsOfTwo(begun, here, width, x, y, work, out + a * bytes, (b - a) * bytes);
     }
   }
 }
 
 /**
- * For each vector updates its entries of `largest` (i32) and `nearest` (u32) by its products, as
+ * For each vector updates its entries of `largest` (f32) and `nearest` (u32) by its products, as
  * `groupProducts` writes them, with the first `most` of its groups: the largest one and its row.
  * `groups` has the groups of the vectors, `starts` where the rows of each group begin and end.
  */
@@ -353,7 +535,7 @@ export function largestOfGroups(
 /**
  * For each vector updates its entries of `losses` (f32) and `best` (u32) by its products, as
  * `groupProducts` writes them: the least loss of a row other than its own one, and the row. `own`
- * (u32) has the rows of vectors, `largest` (i32) their products with these; `table` (u32) for each
+ * (u32) has the rows of vectors, `largest` (f32) their products with these; `table` (u32) for each
  * of all rows and each of `groupCount` groups the address of its products with the rows of the
  * group, as bytes.
  */
@@ -362,14 +544,14 @@ export function secondOfGroups(
   own: usize, largest: usize, table: usize, groupCount: usize, losses: usize, best: usize,
 ): void {
   for (let at: usize = 0; at < count << 2; at += 4) {
-    const row = load<u32>(own + at);
+    const row = <usize>load<u32>(own + at);
     for (let i: usize = 0; i < each; i++, groups += 4, products += bytes) {
       const number = <usize>load<u32>(groups);
       const first = load<i32>(starts + (number << 2));
       const end = load<i32>(starts + (number << 2), 4);
       if (first == end) continue;
       updateLoss(
-        products, bytesOf(end - first), end, first, <i32>row, load<i32>(largest + at),
+        products, bytesOf(end - first), end, first, <i32>row, load<f32>(largest + at),
         load<u32>(table + ((row * groupCount + number) << 2)), losses + at, best + at,
       );
     }
@@ -379,42 +561,36 @@ export function secondOfGroups(
 /** Steps of the coarse order of `orderInto`. */
 const BINS: usize = 1024;
 
+/** The step of a product. */
+@inline
+function binOf(product: f32, most: f32, factor: f32): usize {
+  return <usize>((most - product) * factor);
+}
+
 /**
  * Writes the indices of the largest products, at least `want` of the `count`, to `order` as u32,
  * and returns their number: ordered by the difference from the largest, in at most 1,024 steps of
  * equal width, then by index. A counting sort, in linear time. `counts` has space for 1,024 u32,
- * `order` for `count`.
+ * `order` for `count`; up to three products behind the last are overwritten.
  */
 export function orderInto(
   products: usize, count: usize, want: u32, counts: usize, order: usize,
 ): u32 {
-  let largest = i32x4.splat(load<i32>(products));
-  let smallest = largest;
   const end = products + (count << 2);
-  const whole = products + ((count & ~3) << 2);
-  for (let at = products; at < whole; at += 16) {
+  for (let at = end; at < products + bytesOf(count); at += 4) store<f32>(at, load<f32>(products));
+  let largest = v128.load(products);
+  let smallest = largest;
+  for (let at = products; at < end; at += 16) {
     const four = v128.load(at);
-    largest = i32x4.max_s(largest, four);
-    smallest = i32x4.min_s(smallest, four);
+    largest = f32x4.pmax(largest, four);
+    smallest = f32x4.pmin(smallest, four);
   }
-  let most = i32x4.extract_lane(largest, 0);
-  let least = i32x4.extract_lane(smallest, 0);
-  for (let lane = 1; lane < 4; lane++) {
-    largest = i32x4.shuffle(largest, largest, 1, 2, 3, 0);
-    smallest = i32x4.shuffle(smallest, smallest, 1, 2, 3, 0);
-    most = max(most, i32x4.extract_lane(largest, 0));
-    least = min(least, i32x4.extract_lane(smallest, 0));
-  }
-  for (let at = whole; at < end; at += 4) {
-    most = max(most, load<i32>(at));
-    least = min(least, load<i32>(at));
-  }
-  // The shift that leaves at most 10 bits of the largest difference.
-  const range = <u32>(most - least);
-  const shift = <u32>max<i32>(0, 22 - <i32>clz<u32>(range));
+  const most = largestLane(largest);
+  const least = -largestLane(f32x4.neg(smallest));
+  const factor: f32 = most > least ? <f32>(BINS - 1) / (most - least) : 0;
   memory.fill(counts, 0, BINS << 2);
   for (let at = products; at < end; at += 4) {
-    const bin = counts + (<usize>(<u32>(most - load<i32>(at)) >> shift) << 2);
+    const bin = counts + (binOf(load<f32>(at), most, factor) << 2);
     store<u32>(bin, load<u32>(bin) + 1);
   }
   // Replaces counts by starts, up to the step with which `want` products are reached.
@@ -427,7 +603,7 @@ export function orderInto(
     before += here;
   }
   for (let place: usize = 0; place < count; place++) {
-    const step = <usize>(<u32>(most - load<i32>(products + (place << 2))) >> shift);
+    const step = binOf(load<f32>(products + (place << 2)), most, factor);
     if (step >= bins) continue;
     const bin = counts + (step << 2);
     const at = load<u32>(bin);

@@ -1,8 +1,9 @@
 /**
- * Dot products of vectors of 16-bit integers. Sums are exact 32-bit integers, so every engine gives
- * equal numbers: products of vectors of length UNIT cannot overflow (Cauchy and Schwarz). Rows in a
- * separate linear memory are read in place; others are copied, as are those of any memory where the
- * vectors are too wide for its scratch space.
+ * Dot products of points: vectors of length 1 as integers of 7 bits and a scale. Sums of integers
+ * are exact and all else is float32, so every engine gives equal numbers. Rows in a separate linear
+ * memory are read in place; others are copied, as are those of any memory where the vectors are too
+ * wide for its scratch space. Where the engine has it, an instruction multiplies bytes: twice as
+ * fast.
  */
 
 import { byGroup, padded, type Range, runOf, toStarts } from '../base/arrays';
@@ -11,19 +12,28 @@ import {
   FREE_START,
   type LinearMemory,
   memoryOf,
+  registered,
   SCAN_BYTES,
   Stage,
   scratch,
 } from './memory';
-import type { SearchKernels } from './search.generated';
-import { searchKernels } from './search-kernels';
+import { type ProductsKernels, productsModule } from './products.generated';
+import { relaxedModule } from './relaxed.generated';
 
-/** The length to which vectors are scaled before they are rounded to integers. */
-export const UNIT = 32_767;
+const modules = /* @__PURE__ */ [registered(relaxedModule), registered(productsModule)] as const;
 
-/** Vectors of `width` integers, one after another; `width` is a multiple of 8, padded by zeros. */
-interface IntegerRows {
-  readonly values: Int16Array;
+/** This thread's kernels over a memory: of the first module that the engine compiles. */
+function kernelsOf(memory: LinearMemory): ProductsKernels {
+  memory.products ??= memory.instanceOf(...modules) as unknown as ProductsKernels;
+  return memory.products;
+}
+
+/**
+ * Points, one after another, of `width` bytes each: values, padded by zeros to a multiple of 16,
+ * and TAIL bytes that begin with the scale (float32) and 64 times the sum of the values (int32).
+ */
+export interface PointRows {
+  readonly values: Int8Array;
   readonly width: number;
 }
 
@@ -34,47 +44,112 @@ export interface RowsOfLengths {
   readonly dimensions: number;
 }
 
+/** Bytes of a point behind its values. */
+const TAIL = 16;
+/** The largest magnitude of a value, less where sums of so many would exceed 32 bits. */
+export const MOST = 63;
+const MOST_SUM = 2 ** 24;
+/** More than products in float32 are off by. */
+const ROUNDING = 1e-5;
 /** Rows whose products with one query are computed in one call. */
 const ROWS_OF_ONE = 4096;
 /** Bytes of the counts of `orderInto`. */
 const ORDER_BYTES = 4096;
-/** Below all products. */
-const NONE = -0x8000_0000;
-/** Bytes of the products of 64 rows, which a kernel takes together, with two vectors. */
-const WORK_BYTES = 512;
+/** Rows that a kernel takes together. */
+const BLOCK = 64;
 /** Bytes of rows that are rounded in one call. */
 const ROUNDED_BYTES = 2 ** 19;
 /** Vectors that are compared in one call: those that fit the scratch space, and at most so many. */
 const MAX_VECTORS = 1024;
 const VECTORS_BYTES = SCAN_BYTES - 2 ** 17;
-/** Rows that one call adds, in 32 bits. */
-const MAX_ADDED = 2 ** 15;
+/** Rows that one call adds in float32. */
+const MAX_ADDED = 2 ** 10;
 /** Products that one call may find to be high. */
 const MAX_HIGH = 2 ** 19;
+/** Below all products. */
+const NONE = -2;
 const MAX_BYTE = 127;
 /** By what products of rows with each other grow. */
 const PAIRS_GROWTH = 1.25;
 
-/** The width of rows for vectors of `dimensions` values: the next multiple of 8. */
-export function integerWidth(dimensions: number): number {
-  return padded(dimensions);
+/** Bytes of a point of so many dimensions. */
+export function pointWidth(dimensions: number): number {
+  return 16 * Math.ceil(dimensions / 16) + TAIL;
 }
 
-/** The product of two vectors of `width` values that begin at `aAt` and `bAt`. */
+/** The values of a point, padding included. */
+export function valuesIn(width: number): number {
+  return width - TAIL;
+}
+
+/** The largest magnitude of values of a point. */
+function mostOf(dimensions: number): number {
+  return Math.max(1, Math.min(MOST, Math.floor(MOST_SUM / dimensions)));
+}
+
+/** Where the scale and the sum of the point at `at` are. */
+function tailOf({ buffer, byteOffset }: Int8Array, at: number, width: number): DataView {
+  return new DataView(buffer, byteOffset + at + width - TAIL, TAIL);
+}
+
+/** The value of one step of the point at `at`. */
+export function scaleOf(points: Int8Array, at: number, width: number): number {
+  return tailOf(points, at, width).getFloat32(0, true);
+}
+
+/** Writes the tail of the point at `at`, whose values are written: it has length 1 by its scale. */
+export function endPoint({ values, width }: PointRows, at: number): void {
+  let sum = 0;
+  let square = 0;
+  for (let i = at; i < at + width - TAIL; i++) {
+    sum += values[i];
+    square += values[i] * values[i];
+  }
+  const tail = tailOf(values, at, width);
+  tail.setFloat32(0, square > 0 ? 1 / Math.sqrt(square) : 0, true);
+  tail.setInt32(4, 64 * sum, true);
+}
+
+/** Writes a vector as a point to the values from `at` on, where a point or zeros are. */
+export function roundInto(vector: ArrayLike<number>, points: PointRows, at: number): void {
+  const { values } = points;
+  let peak = 0;
+  for (let i = 0; i < vector.length; i++) {
+    const size = Math.abs(vector[i]);
+    if (size > peak) peak = size;
+  }
+  const factor = peak > 0 ? mostOf(vector.length) / peak : 0;
+  // By `Math.floor`, since `Math.round` is much slower.
+  for (let i = 0; i < vector.length; i++) values[at + i] = Math.floor(vector[i] * factor + 0.5);
+  endPoint(points, at);
+}
+
+/** The product of two points that begin at `aAt` and `bAt`. */
 export function product(
-  a: Int16Array,
+  a: Int8Array,
   aAt: number,
-  b: Int16Array,
+  b: Int8Array,
   bAt: number,
   width: number,
 ): number {
-  let sum = 0; // below 2^31 by the lengths of the vectors, so exact
-  for (let i = 0; i < width; i++) sum += a[aAt + i] * b[bAt + i];
-  return sum;
+  let sum = 0;
+  for (let i = 0; i < width - TAIL; i++) sum += a[aAt + i] * b[bAt + i];
+  const { fround } = Math;
+  return fround(fround(fround(sum) * scaleOf(a, aAt, width)) * scaleOf(b, bAt, width));
+}
+
+/** By how much a product differs at most from that of the vectors, for each of its two points. */
+export function errorOf(scale: number, width: number): number {
+  // Each value is off by half a step at most, and both vectors have length 1.
+  const error = 0.5 * scale * Math.sqrt(width - TAIL);
+  return error < 1 && width < MOST_SUM ? error / (1 - error / 2) + ROUNDING : 2;
 }
 
 /** The next multiple of 4: kernels take rows four at a time. */
 const inFours = (count: number) => (count + 3) & ~3;
+
+/** Bytes that a kernel needs for a block of rows, with products of two vectors. */
+const workBytes = (width: number) => BLOCK * (16 + 2 * width);
 
 /** Rows in groups: group g has `starts[g]` to `starts[g + 1] - 1`. */
 export interface Groups {
@@ -91,22 +166,23 @@ export interface HighRows {
 
 /** How many vectors one call compares with rows: their number for this width. */
 export function vectorsAtOnce(width: number): number {
-  return Math.max(8, Math.min(MAX_VECTORS, Math.floor(VECTORS_BYTES / (2 * width + 64))));
+  return Math.max(8, Math.min(MAX_VECTORS, Math.floor(VECTORS_BYTES / (3 * width + 64))));
 }
 
 export const productsKernel = {
   /** Writes the product of each row with the query to `out`, in order of row. */
-  productsInto(rows: IntegerRows, query: Int16Array, out: Int32Array): void {
+  productsInto(rows: PointRows, query: Int8Array, out: Float32Array): void {
     const { width } = rows;
     const count = rows.values.length / width;
-    const { memory, at, free } = placed(rows, 0, count, 2 * width + 4 * ROWS_OF_ONE);
-    const outAt = free + 2 * width;
-    new Int16Array(memory.bytes.buffer, free, width).set(query);
+    const { memory, at, free } = placed(rows, 3 * width + 4 * ROWS_OF_ONE + 64);
+    const stage = new Stage(memory, free);
+    const kernels = kernelsOf(memory);
+    const vector = addVectors(stage, kernels, query, width);
+    const outAt = stage.space(4 * ROWS_OF_ONE);
     for (let row = 0; row < count; row += ROWS_OF_ONE) {
       const here = Math.min(ROWS_OF_ONE, count - row);
-      const rowAt = at + 2 * row * width;
-      searchKernels(memory).productsInto(rowAt, here, free, width, outAt);
-      out.set(new Int32Array(memory.bytes.buffer, outAt, here), row);
+      kernels.productsInto(at + row * width, here, vector, width, outAt);
+      out.set(new Float32Array(memory.bytes.buffer, outAt, here), row);
     }
   },
 
@@ -116,33 +192,35 @@ export const productsKernel = {
    * in at most 1,024 steps of equal width, then by place in the ranges.
    */
   orderInto(
-    rows: IntegerRows,
+    rows: PointRows,
     ranges: readonly Range[],
-    query: Int16Array,
+    query: Int8Array,
     order: Uint32Array,
-    products: Int32Array,
+    products: Float32Array,
   ): void {
     const { width } = rows;
     const count = rows.values.length / width;
     const room = inFours(count) + 4;
-    const { memory, at, free } = placed(rows, 0, count, ORDER_BYTES + 8 * room + 2 * width);
-    const kernels = searchKernels(memory);
+    const { memory, at, free } = placed(rows, ORDER_BYTES + 8 * room + 3 * width + 64);
+    const kernels = kernelsOf(memory);
     const { bytes } = memory;
-    const countsAt = free + 2 * width;
-    const productsAt = countsAt + ORDER_BYTES;
-    const orderAt = productsAt + 4 * room;
-    new Int16Array(bytes.buffer, free, width).set(query);
+    const stage = new Stage(memory, free);
+    const vector = addVectors(stage, kernels, query, width);
+    const countsAt = stage.space(ORDER_BYTES);
+    const productsAt = stage.space(4 * room);
+    const orderAt = stage.space(4 * room);
     const starts: number[] = [];
     let done = 0;
     for (const { first, end } of ranges) {
       starts.push(done);
       // Up to three products behind a range are of other rows: those of the next one replace them.
-      kernels.productsInto(at + 2 * first * width, end - first, free, width, productsAt + 4 * done);
+      const out = productsAt + 4 * done;
+      kernels.productsInto(at + first * width, end - first, vector, width, out);
       done += end - first;
     }
     kernels.orderInto(productsAt, done, order.length, countsAt, orderAt);
     const places = new Uint32Array(bytes.buffer, orderAt, order.length);
-    const all = new Int32Array(bytes.buffer, productsAt, done);
+    const all = new Float32Array(bytes.buffer, productsAt, done);
     for (let i = 0; i < places.length; i++) {
       const range = runOf(starts, places[i]);
       order[i] = ranges[range].first + places[i] - starts[range];
@@ -154,13 +232,12 @@ export const productsKernel = {
    * For each vector the row of the largest product among the rows of its groups, of equal ones the
    * first; 0 where they have no rows. At most `vectorsAtOnce` vectors, here and below.
    */
-  nearest(rows: IntegerRows, vectors: Int16Array, groups: Groups): Uint32Array {
+  nearest(rows: PointRows, vectors: Int8Array, groups: Groups): Uint32Array {
     const { width } = rows;
-    const all = new Grouped(rows, vectors, groups, WORK_BYTES);
-    const { count, each, kernels } = all;
-    const largest = all.add(new Int32Array(count).fill(NONE));
+    const all = new Grouped(rows, vectors, groups, 0);
+    const { count, each, kernels, work } = all;
+    const largest = all.add(new Float32Array(count).fill(NONE));
     const nearest = all.add(new Uint32Array(count));
-    const work = all.space(WORK_BYTES);
     all.eachGroup((at, size, first, list) => {
       kernels.nearestRows(at, size, first, ...list, each, width, largest, nearest, work);
     });
@@ -171,7 +248,7 @@ export const productsKernel = {
    * For each vector the `most` rows of the largest products, of equal ones the first, as one list
    * after another.
    */
-  nearestLists(rows: IntegerRows, vectors: Int16Array, most: number): Uint32Array {
+  nearestLists(rows: PointRows, vectors: Int8Array, most: number): Uint32Array {
     const length = (most * vectors.length) / rows.width;
     const groups = oneGroup(rows, vectors);
     const bytes = bytesOfLargest(groups.starts);
@@ -182,26 +259,25 @@ export const productsKernel = {
     return numbersAt(all.memory, out, length);
   },
 
-  /** Adds the listed rows to `sums`, in the order of their values. */
-  addRows(rows: IntegerRows, list: Uint32Array, sums: Float64Array): void {
-    const { values, width } = rows;
+  /** Adds the listed rows to `sums`, by sums in float32 of some hundreds of them. */
+  addRows(rows: PointRows, list: Uint32Array, sums: Float64Array): void {
+    const { width } = rows;
     for (let first = 0; first < list.length; first += MAX_ADDED) {
       const some = list.subarray(first, first + MAX_ADDED);
-      const bytes = some.byteLength + 4 * width + 16;
-      const { memory, at, free } = placed(rows, 0, values.length / width, bytes);
+      const { memory, at, free } = placed(rows, some.byteLength + 4 * width + 16);
       const stage = new Stage(memory, free);
       const [listAt, out] = [stage.add(some), stage.space(4 * width)];
-      searchKernels(memory).sumRows(at, listAt, some.length, width, out);
-      const found = new Int32Array(memory.bytes.buffer, out, width);
+      kernelsOf(memory).sumRows(at, listAt, some.length, width, out);
+      const found = new Float32Array(memory.bytes.buffer, out, width);
       for (let i = 0; i < sums.length; i++) sums[i] += found[i];
     }
   },
 
   /**
-   * The rows whose product with a vector is at least the vector's entry of `least`: those of vector
-   * i, ascending, end at `ends[i]`.
+   * The rows whose product with a vector, and the error of the row, are at least the vector's entry
+   * of `least`: those of vector i, ascending, end at `ends[i]`.
    */
-  highRows(rows: IntegerRows, vectors: Int16Array, least: Int32Array): HighRows {
+  highRows(rows: PointRows, vectors: Int8Array, least: Float32Array): HighRows {
     const { values, width } = rows;
     const count = values.length / width;
     const ends = new Uint32Array(least.length);
@@ -230,38 +306,42 @@ export const productsKernel = {
   },
 };
 
-export type ProductsKernel = typeof productsKernel;
-
-/** Rows at length UNIT, rounded and padded by zeros; zeros of a row without a length. */
-export function pointsOf({ values, lengths, dimensions }: RowsOfLengths): Int16Array {
-  const width = integerWidth(dimensions);
-  const points = new Int16Array(lengths.length * width);
-  const scales = lengths.map((length) => (length > 0 ? UNIT / length : 0));
+/** Rows as points; zeros of a row without a length. */
+export function pointsOf({ values, lengths, dimensions }: RowsOfLengths): Int8Array {
+  const width = pointWidth(dimensions);
+  const points = new Int8Array(lengths.length * width);
   const type = values.BYTES_PER_ELEMENT;
   const most = Math.ceil(ROUNDED_BYTES / (type * dimensions));
-  for (let first = 0; first < scales.length; first += most) {
-    const end = Math.min(scales.length, first + most);
-    const byteLength = (end - first) * (type * dimensions + 8 + 2 * width);
-    const stage = new Stage(scratch(byteLength + 64));
+  for (let first = 0; first < lengths.length; first += most) {
+    const end = Math.min(lengths.length, first + most);
+    const count = end - first;
+    const stage = new Stage(scratch(count * (type * dimensions + 8 + width) + 64));
     const rows = stage.add(values.subarray(first * dimensions, end * dimensions));
-    const factors = stage.add(scales.subarray(first, end));
-    const out = stage.space(2 * (end - first) * width);
+    const own = stage.add(lengths.subarray(first, end));
+    const out = stage.space(count * width);
     const { memory } = stage;
-    searchKernels(memory).roundRows(type, rows, end - first, dimensions, factors, width, out);
-    points.set(new Int16Array(memory.bytes.buffer, out, (end - first) * width), first * width);
+    const level = mostOf(dimensions);
+    kernelsOf(memory).roundRows(type, rows, count, dimensions, own, level, width, out);
+    points.set(new Int8Array(memory.bytes.buffer, out, count * width), first * width);
   }
   return points;
 }
 
 /** Pairs of a vector and a row of a high product, of few rows. */
-function highOf(rows: IntegerRows, vectors: Int16Array, least: Int32Array): Uint32Array {
+function highOf(rows: PointRows, vectors: Int8Array, least: Float32Array): Uint32Array {
+  const { values, width } = rows;
   const groups = oneGroup(rows, vectors);
   const bytes = bytesOfLargest(groups.starts);
   const most = bytes * least.length;
-  const all = new Grouped(rows, vectors, groups, 3 * most);
-  const [bounds, products, out] = [all.add(least), all.space(most), all.space(2 * most)];
+  const all = new Grouped(rows, vectors, groups, 3 * most + bytes);
+  const errors = new Float32Array(bytes / 4);
+  for (let row = 0; row * width < values.length; row++) {
+    errors[row] = errorOf(scaleOf(values, row * width, width), width);
+  }
+  const [bounds, errorsAt] = [all.add(least), all.add(errors)];
+  const [products, out] = [all.space(most), all.space(2 * most)];
   all.productsInto(products, bytes);
-  const end = all.kernels.highProducts(products, bytes, least.length, bounds, out);
+  const end = all.kernels.highProducts(products, bytes, least.length, bounds, errorsAt, out);
   return numbersAt(all.memory, out, (end - out) / 4);
 }
 
@@ -282,7 +362,7 @@ export class PairedRows {
   #productBytes = 0;
 
   /** Group g has rows `starts[g]` to `starts[g + 1] - 1`. */
-  constructor({ values, width }: IntegerRows, starts: Uint32Array) {
+  constructor({ values, width }: PointRows, starts: Uint32Array) {
     this.#width = width;
     this.#starts = starts;
     this.#groups = starts.length - 1;
@@ -294,13 +374,13 @@ export class PairedRows {
 
   /** Kernels may read three more rows. */
   get #tableAt(): number {
-    return 2 * (this.#count + 3) * this.#width;
+    return (this.#count + 3) * this.#width;
   }
 
-  get #rows(): IntegerRows {
+  get #rows(): PointRows {
     const { buffer, byteOffset } = this.#arena.bytes;
     const width = this.#width;
-    return { values: new Int16Array(buffer, byteOffset, this.#count * width), width };
+    return { values: new Int8Array(buffer, byteOffset, this.#count * width), width };
   }
 
   get #table(): Uint32Array {
@@ -331,7 +411,7 @@ export class PairedRows {
    * has as many groups of each vector, the nearest first. At most `vectorsAtOnce` vectors.
    */
   nearestTwo(
-    vectors: Int16Array,
+    vectors: Int8Array,
     near: Uint32Array,
     most: number,
   ): { own: Uint32Array; seconds: Uint32Array } {
@@ -342,14 +422,14 @@ export class PairedRows {
       this.#productBytes = bytes;
       this.#productsAt = this.#space(bytes);
     }
-    const all = new Grouped(this.#rows, vectors, { starts, near }, pairBytes);
+    const all = new Grouped(this.#rows, vectors, { starts, near }, pairBytes + 3 * this.#width);
     const { count, kernels } = all;
     const lists = all.productsInto(this.#productsAt, pairBytes);
-    const largest = all.add(new Int32Array(count).fill(NONE));
+    const largest = all.add(new Float32Array(count).fill(NONE));
     const nearest = all.add(new Uint32Array(count));
     kernels.largestOfGroups(...lists, most, largest, nearest);
     const own = numbersAt(all.memory, nearest, count);
-    const work = all.space(pairBytes);
+    const work = [all.space(2 * this.#width), all.space(pairBytes)] as const;
     let table = this.#table;
     for (let i = 0; i < near.length; i++) {
       const row = own[Math.floor(i / all.each)];
@@ -364,18 +444,23 @@ export class PairedRows {
     return { own, seconds: numbersAt(all.memory, best, count) };
   }
 
-  /** Makes the products of a row with those of a group; there is space for them at `work`. */
-  #pair(row: number, group: number, { kernels }: Grouped, work: number): void {
+  /** Makes the products of a row with those of a group; there is space for the row and for them. */
+  #pair(
+    row: number,
+    group: number,
+    { kernels }: Grouped,
+    [vector, out]: readonly [vector: number, out: number],
+  ): void {
     const width = this.#width;
     const [first, end] = [this.#starts[group], this.#starts[group + 1]];
     const at = this.#space(padded(end - first)); // kernels read some ahead
     const { buffer, byteOffset } = this.#arena.bytes;
-    const [rowAt, rowsAt] = [row, first].map((one) => byteOffset + 2 * one * width);
-    kernels.productsInto(rowsAt, end - first, rowAt, width, work);
-    const products = new Int32Array(buffer, work, end - first);
+    kernels.toVectors(byteOffset + row * width, 1, width, vector);
+    kernels.productsInto(byteOffset + first * width, end - first, vector, width, out);
+    const products = new Float32Array(buffer, out, end - first);
     const pairs = new Int8Array(buffer, at, products.length);
     for (let i = 0; i < products.length; i++) {
-      pairs[i] = Math.floor((MAX_BYTE * products[i]) / (UNIT * UNIT) + 0.5);
+      pairs[i] = Math.floor(MAX_BYTE * products[i] + 0.5);
     }
     this.#table[row * this.#groups + group] = at;
   }
@@ -387,7 +472,7 @@ function numbersAt(memory: LinearMemory, at: number, length: number): Uint32Arra
 }
 
 /** All rows as one group, with which all vectors are compared. */
-function oneGroup({ values, width }: IntegerRows, vectors: Int16Array): Groups {
+function oneGroup({ values, width }: PointRows, vectors: Int8Array): Groups {
   const starts = Uint32Array.of(0, values.length / width);
   return { starts, near: new Uint32Array(vectors.length / width) };
 }
@@ -397,7 +482,9 @@ function oneGroup({ values, width }: IntegerRows, vectors: Int16Array): Groups {
  * else the scratch memory with a copy of the rows. More may be added.
  */
 class Grouped extends Stage {
-  readonly kernels: SearchKernels;
+  readonly kernels: ProductsKernels;
+  /** Space of a kernel for a block of rows. */
+  readonly work: number;
   /** Vectors, and groups of each. */
   readonly count: number;
   readonly each: number;
@@ -407,21 +494,22 @@ class Grouped extends Stage {
   readonly #vectorsAt: number;
 
   /** With space to add `more` bytes, and four numbers a vector. */
-  constructor(rows: IntegerRows, vectors: Int16Array, groups: Groups, more: number) {
-    const { width, values } = rows;
+  constructor(rows: PointRows, vectors: Int8Array, groups: Groups, more: number) {
+    const { width } = rows;
     const { starts, near } = groups;
     const count = vectors.length / width;
     const numbers = 2 * near.length + starts.length + 4 * count;
-    const byteLength = 2 * vectors.length + 4 * numbers + more + 128;
-    const { memory, at, free } = placed(rows, 0, values.length / width, byteLength);
+    const byteLength = 3 * vectors.length + 4 * numbers + workBytes(width) + more + 128;
+    const { memory, at, free } = placed(rows, byteLength);
     super(memory, free);
-    this.kernels = searchKernels(memory);
+    this.kernels = kernelsOf(memory);
     this.count = count;
     this.each = near.length / count;
     this.#width = width;
     this.#groups = groups;
     this.#rowsAt = at;
-    this.#vectorsAt = this.add(vectors);
+    this.#vectorsAt = addVectors(this, this.kernels, vectors, width);
+    this.work = this.space(workBytes(width));
   }
 
   /**
@@ -444,7 +532,7 @@ class Grouped extends Stage {
       const [size, listed] = [starts[group + 1] - first, firsts[group + 1] - firsts[group]];
       if (size === 0 || listed === 0) continue;
       const own = [this.#vectorsAt, list + 4 * firsts[group], listed] as const;
-      visit(this.#rowsAt + 2 * first * this.#width, size, first, own);
+      visit(this.#rowsAt + first * this.#width, size, first, own);
     }
   }
 
@@ -453,9 +541,9 @@ class Grouped extends Stage {
    * to the address `products`. Returns what kernels need of them.
    */
   productsInto(products: number, bytes: number) {
-    const { count, each } = this;
+    const { count, each, work } = this;
     this.eachGroup((at, rows, _, list) => {
-      this.kernels.groupProducts(at, rows, ...list, each, this.#width, products, bytes);
+      this.kernels.groupProducts(at, rows, ...list, each, this.#width, work, products, bytes);
     });
     const { near, starts } = this.#groups;
     return [products, bytes, count, each, this.add(near), this.add(starts)] as const;
@@ -469,25 +557,34 @@ function bytesOfLargest(starts: Uint32Array): number {
   return 4 * inFours(most);
 }
 
+/** The address of a copy of points as vectors. */
+function addVectors(
+  stage: Stage,
+  kernels: ProductsKernels,
+  points: Int8Array,
+  width: number,
+): number {
+  const count = points.length / width;
+  const at = stage.add(points);
+  const vectors = stage.space(count * kernels.vectorBytes(width));
+  kernels.toVectors(at, count, width, vectors);
+  return vectors;
+}
+
 /**
- * A memory with rows `first` to `end - 1` from address `at` on, and with `workBytes` bytes from
- * `free` on: the rows' own where it has both, else the scratch memory with a copy. Kernels may read
- * three more rows behind them.
+ * A memory with rows from address `at` on, and with `workBytes` bytes from `free` on: the rows' own
+ * where it has both, else the scratch memory with a copy. Kernels may read three more rows.
  */
 function placed(
-  { values, width }: IntegerRows,
-  first: number,
-  end: number,
+  { values, width }: PointRows,
   workBytes: number,
 ): { memory: LinearMemory; at: number; free: number } {
   const home = memoryOf(values);
   if (home !== undefined && workBytes <= SCAN_BYTES) {
-    return { memory: home, at: values.byteOffset + 2 * first * width, free: home.free };
+    return { memory: home, at: values.byteOffset, free: home.free };
   }
   const at = FREE_START + ((workBytes + 15) & ~15);
-  const memory = scratch(at - FREE_START + 2 * (end - first + 3) * width);
-  new Int16Array(memory.bytes.buffer, at, (end - first) * width).set(
-    values.subarray(first * width, end * width),
-  );
+  const memory = scratch(at - FREE_START + values.length + 3 * width);
+  new Int8Array(memory.bytes.buffer, at, values.length).set(values);
   return { memory, at, free: FREE_START };
 }

@@ -3,10 +3,6 @@
 export { dots } from './dots.assembly';
 export { sortHits } from './hits.assembly';
 export { distinctInto, joinRuns, keysInto, scatter, sortLow } from './joins.assembly';
-export {
-  groupProducts, highProducts, largestLists, largestOfGroups, nearestRows, orderInto, productsInto,
-  roundRows, secondOfGroups, sumRows,
-} from './products.assembly';
 export { weighEntries } from './residuals.assembly';
 export { encodeRows, residualTablesInto, rotate } from './rotation.assembly';
 export { weightedHits } from './weighted.assembly';

@@ -1,13 +1,13 @@
 /**
  * A space as a sealed file: the centroids of its partitions, then those of the groups of partitions
- * by which rows find theirs, in bytes, and in the schema all else. And a file of removed rows.
+ * by which rows find theirs, and in the schema all else. And a file of removed rows.
  */
 
 import { checkInteger, checkNumber, checkOneOf, wrongValue } from '../base/check';
 import { Space } from '../index/space';
 import { checkedTree } from '../k-means/centroid-tree';
-import { allocateIntegers, byteRowsOf, fromByteRows } from '../k-means/k-means';
-import { integerWidth } from '../kernels/products';
+import { allocatePoints } from '../k-means/k-means';
+import { endPoint, MOST, pointWidth } from '../kernels/products';
 import { asArrow } from '../table/arrow/batches';
 import {
   type ColumnSchema,
@@ -19,15 +19,16 @@ import {
 const CENTROID = (width: number | null): ColumnSchema => {
   return { name: 'centroid', type: { vector: 'int8', width } };
 };
-const PEAK: ColumnSchema = { name: 'peak', type: 'int16' };
 
 export function spaceToArrow(space: Space): { bytes: Uint8Array; rows: number } {
   const { kind, dimensions, seed, nearness, tree } = space.parts;
   const { width } = space;
-  const centroids = new Int16Array(tree.centroids.length + tree.coarse.length);
-  centroids.set(tree.centroids);
-  centroids.set(tree.coarse, tree.centroids.length);
-  const { bytes: centroid, peaks: peak } = byteRowsOf(centroids, width);
+  const count = (tree.centroids.length + tree.coarse.length) / width;
+  const centroid = new Int8Array(count * dimensions);
+  for (let i = 0; i < count; i++) {
+    const [from, at] = i < space.count ? [tree.centroids, i] : [tree.coarse, i - space.count];
+    centroid.set(from.subarray(at * width, at * width + dimensions), i * dimensions);
+  }
   const header = {
     kind: 'space',
     of: kind,
@@ -37,8 +38,8 @@ export function spaceToArrow(space: Space): { bytes: Uint8Array; rows: number } 
     partitions: space.count,
     starts: Array.from(tree.starts),
   };
-  const batch = { count: peak.length, rows: { centroid, peak } };
-  return { bytes: writeTable([CENTROID(width), PEAK], header, [batch]), rows: peak.length };
+  const batch = { count, rows: { centroid } };
+  return { bytes: writeTable([CENTROID(dimensions)], header, [batch]), rows: count };
 }
 
 /** Reads the space of an index of so many dimensions and bits; a FormatError names the file. */
@@ -53,17 +54,22 @@ export function spaceFromArrow(
     const kind = checkOneOf('of', of as 'dense', ['dense', 'codes']);
     const wanted = kind === 'dense' ? dimensions : bits;
     checkInteger('dimensions', table.header.dimensions, wanted, wanted);
-    const width = integerWidth(wanted);
+    const width = pointWidth(wanted);
     const count = checkInteger('partitions', partitions, 1, table.count);
     const values = readNumbers(table, CENTROID(null)) as Int8Array;
-    const peaks = readNumbers(table, PEAK) as Int16Array;
-    if (values.length !== table.count * width) {
-      throw wrongValue('centroid', `${width} integers`, values.length / table.count);
+    if (values.length !== table.count * wanted) {
+      throw wrongValue('centroid', `${wanted} integers`, values.length / table.count);
+    }
+    if (values.some((value) => Math.abs(value) > MOST)) {
+      throw wrongValue('centroid', `integers up to ${MOST}`, Math.max(...values.map(Math.abs)));
     }
     const rowsOf = (from: number, to: number) => {
-      const own = allocateIntegers(to - from, width);
-      const bytes = values.subarray(from * width, to * width);
-      fromByteRows({ bytes, peaks: peaks.subarray(from, to) }, width, own);
+      const own = allocatePoints(to - from, width);
+      for (let i = 0; i < to - from; i++) {
+        const first = (from + i) * wanted;
+        own.set(values.subarray(first, first + wanted), i * width);
+        endPoint({ values: own, width }, i * width);
+      }
       return own;
     };
     return new Space({

@@ -1,39 +1,34 @@
 import { describe, expect, it } from 'vitest';
 import { LongWork } from '../../src/base/long-work';
 import { checkedTree, nearestIn, orderInto } from '../../src/k-means/centroid-tree';
-import { roundInto, trainTree } from '../../src/k-means/k-means';
-import { integerWidth } from '../../src/kernels/products';
+import { trainTree } from '../../src/k-means/k-means';
+import { pointWidth, product as productAt } from '../../src/kernels/products';
+import { pointsFrom } from '../kernels/scalar/products';
 import { Draws } from '../reference/random';
 
 const DIMENSIONS = 12;
-const width = integerWidth(DIMENSIONS);
+const width = pointWidth(DIMENSIONS);
 const draws = new Draws('two levels');
 const centres = Array.from({ length: 300 }, () => draws.gaussians(DIMENSIONS));
 
-/** Unit vectors of integers around random centres. */
-function sampled(count: number): Int16Array {
-  const sample = new Int16Array(count * width);
-  for (let i = 0; i < count; i++) {
+/** Points around random centres. */
+function sampled(count: number): Int8Array {
+  const vectors = Array.from({ length: count }, () => {
     const centre = centres[draws.integer(centres.length)];
-    const vector = centre.map((value) => value + 0.3 * draws.gaussian());
-    const length = Math.sqrt(vector.reduce((sum, value) => sum + value * value, 0));
-    roundInto(vector, length, sample, i * width);
-  }
-  return sample;
+    return centre.map((value) => value + 0.3 * draws.gaussian());
+  });
+  return pointsFrom(vectors).values;
 }
 
-function product(a: Int16Array, i: number, b: Int16Array, j: number): number {
-  let sum = 0;
-  for (let d = 0; d < width; d++) sum += a[i * width + d] * b[j * width + d];
-  return sum;
-}
+const product = (a: Int8Array, i: number, b: Int8Array, j: number) =>
+  productAt(a, i * width, b, j * width, width);
 
 /** For each vector the largest product with a centroid, by plain loops over all of them. */
-function largest(vectors: Int16Array, centroids: Int16Array): number[] {
+function largest(vectors: Int8Array, centroids: Int8Array): number[] {
   return Array.from({ length: vectors.length / width }, (_, i) =>
     Math.max(
       ...Array.from({ length: centroids.length / width }, (_, c) =>
-        product(vectors, i, centroids, c),
+        product(centroids, c, vectors, i),
       ),
     ),
   );
@@ -49,10 +44,10 @@ describe.each([40, 256])('%i centroids in two levels', async (count) => {
   it('are all there, of unit length, and the vectors of the sample are only put in order', () => {
     expect(tree.centroids).toHaveLength(count * width);
     for (let c = 0; c < count; c++) {
-      const square = product(tree.centroids, c, tree.centroids, c) / 32_767 ** 2;
+      const square = product(tree.centroids, c, tree.centroids, c);
       expect(Math.abs(square - 1)).toBeLessThan(0.001);
     }
-    const rowsOf = (vectors: Int16Array) =>
+    const rowsOf = (vectors: Int8Array) =>
       Array.from({ length: 6000 }, (_, i) =>
         vectors.subarray(i * width, (i + 1) * width).join(),
       ).sort();
@@ -64,10 +59,10 @@ describe.each([40, 256])('%i centroids in two levels', async (count) => {
     let equal = 0;
     let lost = 0;
     for (let i = 0; i < 500; i++) {
-      const own = product(others, i, tree.centroids, found[i]);
+      const own = product(tree.centroids, found[i], others, i);
       expect(own).toBeLessThanOrEqual(best[i]);
       equal += Number(own === best[i]);
-      lost += (best[i] - own) / 32_767 ** 2;
+      lost += best[i] - own;
     }
     expect(equal / 500).toBeGreaterThan(count === 40 ? 0.999 : 0.9);
     expect(lost / 500).toBeLessThan(0.005);
@@ -77,7 +72,7 @@ describe.each([40, 256])('%i centroids in two levels', async (count) => {
     const mean = (values: number[]) => values.reduce((sum, one) => sum + one, 0) / values.length;
     const trained = mean(largest(others, tree.centroids));
     const drawn = mean(largest(others, before.subarray(0, count * width)));
-    expect(trained).toBeGreaterThan(drawn + 0.01 * 32_767 ** 2);
+    expect(trained).toBeGreaterThan(drawn + 0.01);
   });
 
   it('are numbered so that of those of a group that are left the nearest follows each', () => {
@@ -114,12 +109,12 @@ it('of many centroids the few nearest to a query are nearly always those of all'
   for (let i = 0; i < 100; i++) {
     const query = queries.subarray(i * width, (i + 1) * width);
     const all = Array.from({ length: count }, (_, c) => product(tree.centroids, c, query, 0));
-    const [order, products] = [new Uint32Array(4), new Int32Array(4)];
+    const [order, products] = [new Uint32Array(4), new Float32Array(4)];
     orderInto(tree, query, order, products);
     expect([...products]).toEqual(Array.from(order, (c) => all[c]));
     const least = [...all].sort((a, b) => b - a)[3];
     hits += order.filter((c) => all[c] >= least).length;
-    const [every, own] = [new Uint32Array(count), new Int32Array(count)];
+    const [every, own] = [new Uint32Array(count), new Float32Array(count)];
     orderInto(tree, query, every, own);
     expect(new Set(every).size).toBe(count);
   }
@@ -128,7 +123,7 @@ it('of many centroids the few nearest to a query are nearly always those of all'
 
 describe('the tree of a file', () => {
   const of = (starts: unknown) =>
-    checkedTree({ centroids: new Int16Array(32), coarse: new Int16Array(16), starts, width: 8 });
+    checkedTree({ centroids: new Int8Array(128), coarse: new Int8Array(64), starts, width: 32 });
 
   it('has groups of all centroids, which may be empty', () => {
     expect([...of([0, 1, 4]).starts]).toEqual([0, 1, 4]);

@@ -1,32 +1,33 @@
 import { describe, expect, it } from 'vitest';
 import { LongWork } from '../../src/base/long-work';
 import { type CentroidTree, nearestIn, nearestTwo } from '../../src/k-means/centroid-tree';
-import { allocateIntegers, roundInto, trainTree } from '../../src/k-means/k-means';
-import { PairedRows, UNIT } from '../../src/kernels/products';
+import { allocatePoints, trainTree } from '../../src/k-means/k-means';
+import { PairedRows, pointWidth, scaleOf } from '../../src/kernels/products';
+import { pointsFrom } from '../kernels/scalar/products';
 import { Draws } from '../reference/random';
 
-const WIDTH = 24;
+const DIMENSIONS = 24;
+const WIDTH = pointWidth(DIMENSIONS);
 
-function unitVectors(seed: number, count: number): Int16Array {
+function unitVectors(seed: number, count: number): Int8Array {
   const draws = new Draws(seed);
-  const all = allocateIntegers(count, WIDTH);
-  for (let i = 0; i < count; i++) {
-    const vector = draws.gaussians(WIDTH);
-    roundInto(vector, Math.hypot(...vector), all, i * WIDTH);
-  }
+  const all = allocatePoints(count, WIDTH);
+  all.set(pointsFrom(Array.from({ length: count }, () => draws.gaussians(DIMENSIONS))).values);
   return all;
 }
 
 /** A tree of one group, in which all centroids are compared. */
-function flatTree(centroids: Int16Array) {
+function flatTree(centroids: Int8Array) {
   const starts = Uint32Array.of(0, centroids.length / WIDTH);
-  return { centroids, coarse: new Int16Array(WIDTH), starts, width: WIDTH };
+  return { centroids, coarse: new Int8Array(WIDTH), starts, width: WIDTH };
 }
 
-const twoOf = (tree: CentroidTree, vectors: Int16Array) =>
+const twoOf = (tree: CentroidTree, vectors: Int8Array) =>
   nearestTwo(tree, new PairedRows({ values: tree.centroids, width: WIDTH }, tree.starts), vectors);
-const vectorOf = (all: Int16Array, i: number) =>
-  Array.from(all.subarray(i * WIDTH, (i + 1) * WIDTH), (value) => value / UNIT);
+const vectorOf = (all: Int8Array, i: number) => {
+  const scale = scaleOf(all, i * WIDTH, WIDTH);
+  return Array.from(all.subarray(i * WIDTH, i * WIDTH + DIMENSIONS), (value) => value * scale);
+};
 const dot = (a: number[], b: number[]) => a.reduce((sum, value, i) => sum + value * b[i], 0);
 
 /** SOAR's loss by its definition: differences of vectors from centroids of half their length. */

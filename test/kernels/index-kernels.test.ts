@@ -5,7 +5,14 @@ import { distance } from '../../src/kernels/hamming';
 import { NO_ROW } from '../../src/kernels/hits';
 import { forceKernel } from '../../src/kernels/kernels';
 import { Arena } from '../../src/kernels/memory';
-import { integerWidth, PairedRows, productsKernel, UNIT } from '../../src/kernels/products';
+import {
+  errorOf,
+  PairedRows,
+  pointWidth,
+  product,
+  productsKernel,
+  scaleOf,
+} from '../../src/kernels/products';
 import { ResidualMemory } from '../../src/kernels/residual-memory';
 import {
   copyResiduals,
@@ -21,7 +28,7 @@ import { weightedKernel } from '../../src/kernels/weighted';
 import { Draws } from '../reference/random';
 import { residualCodes } from './residual-codes';
 import { scalarDotsInto } from './scalar/dots';
-import { scalarProducts, scalarSeconds } from './scalar/products';
+import { pointsFrom, scalarProducts, scalarSeconds } from './scalar/products';
 import { ScalarEntrySearch } from './scalar/residuals';
 import { scalarWeighted } from './scalar/weighted';
 
@@ -103,40 +110,38 @@ describe.each([
   ['scalar', scalarProducts],
   ['WebAssembly', productsKernel],
 ] as const)('products, %s kernel', (_, kernel) => {
-  it.each([1, 8, 100, 257])('gives the integer products of %i dimensions', (dimensions) => {
+  it.each([1, 8, 100, 257])('gives the products of %i dimensions', (dimensions) => {
     const draws = new Draws(dimensions);
-    const width = integerWidth(dimensions);
+    const width = pointWidth(dimensions);
     const rowCount = 133;
     const queryCount = 67;
-    const arena = new Arena(2 * (rowCount + 3) * width);
-    const rows = new Int16Array(arena.bytes.buffer, arena.bytes.byteOffset, rowCount * width);
-    const queries = new Int16Array(queryCount * width);
-    const most = Math.floor(30_000 / Math.sqrt(width));
-    for (const values of [rows, queries]) {
-      for (let i = 0; i < values.length; i++) {
-        if (i % width < dimensions) values[i] = Math.round((2 * draws.uniform() - 1) * most);
-      }
-    }
-    rows.copyWithin(5 * width, 0, width); // equal rows: the first is to be the nearest
-    const product = (row: number, query: number) => {
-      let sum = 0;
-      for (let i = 0; i < width; i++) sum += rows[row * width + i] * queries[query * width + i];
-      return sum;
-    };
-    const expected = Array.from({ length: queryCount }, (_, query) =>
-      Array.from({ length: rowCount }, (_, row) => product(row, query)),
+    const [made, { values: queries }] = [rowCount, queryCount].map((count) =>
+      pointsFrom(Array.from({ length: count }, () => draws.gaussians(dimensions))),
     );
-    const one = new Int32Array(rowCount);
+    const arena = new Arena((rowCount + 3) * width);
+    const rows = new Int8Array(arena.bytes.buffer, arena.bytes.byteOffset, rowCount * width);
+    rows.set(made.values);
+    rows.copyWithin(5 * width, 0, width); // equal rows: the first is to be the nearest
+    const expected = Array.from({ length: queryCount }, (_, query) =>
+      Array.from({ length: rowCount }, (_, row) =>
+        product(rows, row * width, queries, query * width, width),
+      ),
+    );
+    const one = new Float32Array(rowCount);
     kernel.productsInto({ values: rows, width }, queries.subarray(0, width), one);
     expect([...one]).toEqual(expected[0]);
     const oneGroup = { starts: Uint32Array.of(0, rowCount), near: new Uint32Array(queryCount) };
     const nearest = kernel.nearest({ values: rows, width }, queries, oneGroup);
     expect([...nearest]).toEqual(expected.map((list) => list.indexOf(Math.max(...list))));
-    const sums = new Float64Array(dimensions).fill(0.5);
-    kernel.addRows({ values: rows, width }, Uint32Array.of(130, 2, 130, 7), sums);
+    const [sums, same] = [kernel, scalarProducts].map((one) => {
+      const sums = new Float64Array(dimensions).fill(0.5);
+      one.addRows({ values: rows, width }, Uint32Array.of(130, 2, 130, 7), sums);
+      return sums;
+    });
+    expect(sums).toEqual(same);
     sums.forEach((sum, i) => {
-      const of = (row: number) => rows[row * width + i];
-      expect(sum).toBe(0.5 + 2 * of(130) + of(2) + of(7));
+      const of = (row: number) => rows[row * width + i] * scaleOf(rows, row * width, width);
+      expect(sum).toBeCloseTo(0.5 + 2 * of(130) + of(2) + of(7), 6);
     });
     const byProduct = (list: number[]) =>
       [...list.keys()].sort((a, b) => list[b] - list[a] || a - b);
@@ -154,32 +159,60 @@ describe.each([
       });
       const lists = kernel.nearestLists({ values, width }, queries, 5);
       expect([...lists]).toEqual(expected.flatMap((list) => byProduct(list).slice(0, 5)));
-      const least = Int32Array.from(expected, (list, i) => list[byProduct(list)[i % 7]] + (i & 1));
+      const least = Float32Array.from(expected, (list, i) => list[byProduct(list)[i % 7]]);
       const high = kernel.highRows({ values, width }, queries, least);
       expected.forEach((list, query) => {
         const own = [...high.places.subarray(high.ends[query - 1] ?? 0, high.ends[query])];
-        expect(own).toEqual([...list.keys()].filter((row) => list[row] >= least[query]));
+        const reaches = (row: number) =>
+          Math.fround(list[row] + Math.fround(errorOf(scaleOf(rows, row * width, width), width)));
+        expect(own).toEqual([...list.keys()].filter((row) => reaches(row) >= least[query]));
       });
     }
   });
 
-  it('adds more rows than 32 bits can', () => {
-    const arena = new Arena(2 * 8 * 5);
-    const values = new Int16Array(arena.bytes.buffer, arena.bytes.byteOffset, 16).fill(UNIT);
-    const sums = new Float64Array(8);
-    kernel.addRows({ values, width: 8 }, new Uint32Array(200_000).fill(1), sums);
-    expect([...sums]).toEqual(Array(8).fill(200_000 * UNIT));
+  it('adds rows as often as they are listed', () => {
+    const { values, width } = pointsFrom([
+      [0, 1],
+      [1, 1],
+    ]);
+    const sums = new Float64Array(2);
+    kernel.addRows({ values, width }, new Uint32Array(200_000).fill(1), sums);
+    for (const sum of sums) expect(sum / (200_000 * Math.SQRT1_2)).toBeCloseTo(1, 4);
   });
 
   it('finds all rows of more products than one call has room for', () => {
-    const values = new Int16Array(8 * 2000).fill(1);
-    const least = new Int32Array(1100).fill(8);
-    least[1050] = 9;
-    const { ends, places } = kernel.highRows({ values, width: 8 }, values.slice(0, 8800), least);
+    const points = pointsFrom(Array(2000).fill([1, 0, 0]));
+    const least = new Float32Array(1100).fill(1);
+    least[1050] = 1.1;
+    const queries = points.values.slice(0, 1100 * points.width);
+    const { ends, places } = kernel.highRows(points, queries, least);
     expect(ends[1049]).toBe(2000 * 1050);
     expect(ends[1099]).toBe(2000 * 1099);
     expect(places.every((place, i) => place === i % 2000)).toBe(true);
   });
+});
+
+it('products differ from those of the vectors by their errors at most', () => {
+  const draws = new Draws(9);
+  for (const dimensions of [2, 16, 100, 784]) {
+    const vectors = Array.from({ length: 200 }, (_, i) =>
+      draws.gaussians(dimensions).map((value) => value ** (1 + 2 * (i % 2))),
+    );
+    const { values, width } = pointsFrom(vectors);
+    let worst = 0;
+    for (let i = 0; i + 1 < 200; i++) {
+      const [a, b] = [vectors[i], vectors[i + 1]];
+      const exact = a.reduce((sum, value, j) => sum + value * b[j], 0);
+      const cosine = exact / (Math.hypot(...a) * Math.hypot(...b));
+      const [errorA, errorB] = [i, i + 1].map((one) =>
+        errorOf(scaleOf(values, one * width, width), width),
+      );
+      const off = Math.abs(product(values, i * width, values, (i + 1) * width, width) - cosine);
+      worst = Math.max(worst, off / (errorA + errorB));
+    }
+    expect(worst).toBeLessThan(1);
+    expect(worst).toBeGreaterThan(0.001);
+  }
 });
 
 describe.each([
@@ -452,18 +485,12 @@ it('entries in several memories, of searches that take turns, are as in plain lo
 
 it.each([24, 136])('second rows are those of the least loss, %i wide', (width) => {
   const draws = new Draws(width);
-  const unit = () => {
-    const vector = draws.gaussians(width);
-    const length = UNIT / Math.hypot(...vector);
-    return Array.from(vector, (value) => Math.round(value * length));
-  };
-  const [values, vectors] = [700, 67].map((count) =>
-    Int16Array.from(Array.from({ length: count }, unit).flat()),
+  const [rows, { values: vectors }] = [700, 67].map((count) =>
+    pointsFrom(Array.from({ length: count }, () => draws.gaussians(width))),
   );
-  const rows = { values, width };
   // So many rows that the memory of their products grows.
   const many = Uint32Array.of(0, 170, 170, 171, 700);
-  const three = Uint32Array.from({ length: 3 * 67 }, (_, i) => (3 * i + (i >> 4)) % 4);
+  const three = Uint32Array.from({ length: 3 * 67 }, (_, i) => ((i % 3) + Math.floor(i / 3)) % 4);
   for (const [near, starts, most] of [
     [new Uint32Array(67), Uint32Array.of(0, 700), 1],
     [three, many, 3],
@@ -488,19 +515,12 @@ it.each([24, 136])('second rows are those of the least loss, %i wide', (width) =
 
 it('both kernels of the order of products agree', () => {
   const draws = new Draws(5);
-  const query = Int16Array.from({ length: 24 }, () => draws.integer(14_000) - 7000);
-  for (const [count, step] of [
-    [1, 1],
-    [57, 1],
-    [2000, 30],
-  ]) {
-    const values = Int16Array.from({ length: 24 * count }, () =>
-      Math.floor((draws.uniform() - 0.5) * step),
-    );
+  const { values: query, width } = pointsFrom([draws.gaussians(24)]);
+  for (const count of [1, 57, 2000]) {
+    const points = pointsFrom(Array.from({ length: count }, () => draws.gaussians(24)));
     const orders = [scalarProducts, productsKernel].map((kernel) => {
-      const order = new Uint32Array(count);
-      const own = new Int32Array(count);
-      kernel.orderInto({ values, width: 24 }, [{ first: 0, end: count }], query, order, own);
+      const [order, own] = [new Uint32Array(count), new Float32Array(count)];
+      kernel.orderInto(points, [{ first: 0, end: count }], query, order, own);
       return { order: [...order], own: [...own] };
     });
     expect(orders[0]).toEqual(orders[1]);
@@ -512,20 +532,20 @@ it('both kernels of the order of products agree', () => {
       { first: 0, end: third },
     ].filter(({ first, end }) => first <= end);
     const [some, other] = [scalarProducts, productsKernel].map((kernel) => {
-      const [order, own] = [new Uint32Array(third), new Int32Array(third)];
-      kernel.orderInto({ values, width: 24 }, ranges, query, order, own);
+      const [order, own] = [new Uint32Array(third), new Float32Array(third)];
+      kernel.orderInto(points, ranges, query, order, own);
       return { order: [...order], own: [...own] };
     });
     expect(other).toEqual(some);
     expect(some.order.every((row) => row < third || row >= 2 * third)).toBe(true);
     expect([...orders[0].order].sort((x, y) => x - y)).toEqual([...Array(count).keys()]);
-    const products = new Int32Array(count);
-    scalarProducts.productsInto({ values, width: 24 }, query, products);
-    const ordered = orders[0].order.map((row) => products[row]);
+    const ordered = orders[0].order.map((row) =>
+      product(points.values, row * width, query, 0, width),
+    );
     expect(orders[0].own).toEqual(ordered);
     const range = ordered[0] - Math.min(...ordered);
     for (let i = 1; i < count; i++) {
-      expect(ordered[i]).toBeLessThanOrEqual(ordered[i - 1] + range / 512 + 1);
+      expect(ordered[i]).toBeLessThanOrEqual(ordered[i - 1] + range / 512 + 1e-6);
     }
   }
 });

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { roundInto } from '../../src/k-means/k-means';
-import { integerWidth, pointsOf } from '../../src/kernels/products';
+import { pointsOf } from '../../src/kernels/products';
 import { Rotation, rotationKernel } from '../../src/kernels/rotation';
 import { Draws } from '../reference/random';
+import { pointsFrom } from './scalar/products';
 import { encode, scalarRotation } from './scalar/rotation';
 
 const WIDTHS = [8, 96, 104, 128, 200, 384];
@@ -81,13 +81,12 @@ describe.each([Float32Array, Int8Array])('rows as %o', (Values) => {
     const found = rotationKernel.encodeRows(rotations[1], rows, partitions);
     expect(found.scales).toEqual(expected.scales);
     expect(found.codes).toEqual(expected.codes);
-    const width16 = integerWidth(dimensions);
-    const points = pointsOf(rows);
-    lengths.forEach((length, row) => {
-      const own = new Int16Array(width16);
-      roundInto(values.subarray(row * dimensions, (row + 1) * dimensions), length, own, 0);
-      expect(points.subarray(row * width16, (row + 1) * width16)).toEqual(own);
-    });
+    const vectors = Array.from(lengths, (length, row) =>
+      length === 0
+        ? new Float32Array(dimensions)
+        : values.subarray(row * dimensions, (row + 1) * dimensions),
+    );
+    expect(pointsOf(rows)).toEqual(pointsFrom(vectors).values);
   });
 });
 

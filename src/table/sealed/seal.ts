@@ -17,9 +17,10 @@ import { recordBatch } from '../columns/make';
 export const KEY = 'halfspace';
 /** The version of each kind of file that is written, and the only one that is read. */
 const VERSIONS: Readonly<Record<string, number>> = {
-  index: 3,
+  index: 4,
   segment: 4,
   blocks: 4,
+  space: 2,
 };
 const versionOf = (kind: unknown) => VERSIONS[String(kind)] ?? 1;
 

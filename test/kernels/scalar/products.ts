@@ -1,26 +1,41 @@
-/** Integer products in plain loops: what the kernel must equal. */
+/** Products of points in plain loops: what the kernel must equal. */
 
-import { type Groups, type ProductsKernel, product, UNIT } from '../../../src/kernels/products';
+import {
+  errorOf,
+  type Groups,
+  type PointRows,
+  pointWidth,
+  product,
+  type productsKernel,
+  roundInto,
+  scaleOf,
+  valuesIn,
+} from '../../../src/kernels/products';
 
-/** Leading zeros of the largest difference, 1,023, that needs no shift to have 1,024 steps. */
-const ORDER_BITS = 22;
+const { fround } = Math;
+/** Steps of a coarse order, and rows that are summed in float32. */
+const STEPS = 1024;
+const ADDED = 1024;
+
+/** Vectors as points, one after another. */
+export function pointsFrom(vectors: readonly ArrayLike<number>[]): PointRows {
+  const width = pointWidth(vectors[0].length);
+  const points = { values: new Int8Array(vectors.length * width), width };
+  for (const [i, vector] of vectors.entries()) roundInto(vector, points, i * width);
+  return points;
+}
 
 /** Writes the numbers of the largest products to `order`, and these to `products`. */
-function orderOf(all: Int32Array, order: Uint32Array, products: Int32Array): void {
-  let most = all[0];
-  let least = all[0];
-  for (const one of all) {
-    most = Math.max(most, one);
-    least = Math.min(least, one);
-  }
-  const shift = Math.max(0, ORDER_BITS - Math.clz32(most - least));
-  const steps = all.map((one) => (most - one) >>> shift);
+function orderOf(all: Float32Array, order: Uint32Array, products: Float32Array): void {
+  const [most, least] = [Math.max(...all), Math.min(...all)];
+  const factor = most > least ? fround((STEPS - 1) / fround(most - least)) : 0;
+  const steps = Array.from(all, (one) => Math.floor(fround(fround(most - one) * factor)));
   const sorted = Uint32Array.from(steps.keys()).sort((a, b) => steps[a] - steps[b] || a - b);
   order.set(sorted.subarray(0, order.length));
   for (let i = 0; i < order.length; i++) products[i] = all[order[i]];
 }
 
-export const scalarProducts: ProductsKernel = {
+export const scalarProducts: typeof productsKernel = {
   productsInto({ values, width }, query, out) {
     for (let row = 0; row * width < values.length; row++) {
       out[row] = product(values, row * width, query, 0, width);
@@ -31,7 +46,7 @@ export const scalarProducts: ProductsKernel = {
     const rows = ranges.flatMap(({ first, end }) =>
       Array.from({ length: end - first }, (_, i) => first + i),
     );
-    const all = Int32Array.from(rows, (row) => product(values, row * width, query, 0, width));
+    const all = Float32Array.from(rows, (row) => product(values, row * width, query, 0, width));
     orderOf(all, order, products);
     for (let i = 0; i < order.length; i++) order[i] = rows[order[i]];
   },
@@ -61,8 +76,16 @@ export const scalarProducts: ProductsKernel = {
   },
 
   addRows({ values, width }, list, sums) {
-    for (const row of list) {
-      for (let i = 0; i < sums.length; i++) sums[i] += values[row * width + i];
+    for (let first = 0; first < list.length; first += ADDED) {
+      const some = list.subarray(first, first + ADDED);
+      for (let i = 0; i < Math.min(sums.length, valuesIn(width)); i++) {
+        let sum = 0;
+        for (const row of some) {
+          const scale = scaleOf(values, row * width, width);
+          sum = fround(sum + fround(values[row * width + i] * scale));
+        }
+        sums[i] += sum;
+      }
     }
   },
 
@@ -71,7 +94,8 @@ export const scalarProducts: ProductsKernel = {
     const ends = least.map((bound, vector) => {
       for (let row = 0; row * width < values.length; row++) {
         const value = product(values, row * width, vectors, vector * width, width);
-        if (value >= bound) places.push(row);
+        const error = fround(errorOf(scaleOf(values, row * width, width), width));
+        if (fround(value + error) >= bound) places.push(row);
       }
       return places.length;
     });
@@ -93,24 +117,23 @@ function eachPair(
 
 /** The second rows that `PairedRows` finds: every operation rounded to float32. */
 export function scalarSeconds(
-  { values, width }: { values: Int16Array; width: number },
-  vectors: Int16Array,
+  { values, width }: PointRows,
+  vectors: Int8Array,
   own: Uint32Array,
   groups: Groups,
 ): Uint32Array {
-  const { fround } = Math;
-  const short = fround(0.5 / UNIT ** 2);
+  const short = 0.5;
   const pairUnit = fround(0.25 / 127);
   const seconds = own.slice();
   const losses = new Float32Array(own.length).fill(Number.POSITIVE_INFINITY);
   eachPair(groups, own.length, (vector, row) => {
     if (row === own[vector]) return;
     const shortened = (one: number) =>
-      fround(fround(product(values, one * width, vectors, vector * width, width)) * short);
+      fround(product(values, one * width, vectors, vector * width, width) * short);
     const first = shortened(own[vector]);
     const next = shortened(row);
     const pair = product(values, row * width, values, own[vector] * width, width);
-    const rounded = fround(Math.floor((127 * pair) / UNIT ** 2 + 0.5) * pairUnit);
+    const rounded = fround(Math.floor(127 * pair + 0.5) * pairUnit);
     const both = fround(fround(fround(1 - first) - next) + rounded);
     const along = fround(1.5 / fround(1.25 - fround(2 * first)));
     const loss = fround(fround(fround(along * both) * both) - fround(next + next));
