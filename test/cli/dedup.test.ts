@@ -98,7 +98,7 @@ describe('the whole job', () => {
     expect(gone).toMatch(`drop d${widest.row} (row ${widest.row})`);
     // The place where they differ is shown.
     expect(gone).toContain('other');
-    expect(stderr).toContain(`--apply ${at('review.jsonl')} -o ${at('docs-kept.jsonl')}`);
+    expect(stderr).toContain(`--apply ${at('review.jsonl')} -o kept.jsonl`);
   });
 
   it('is equal to the byte for every number of threads', async () => {
@@ -353,8 +353,9 @@ describe('files as they are', () => {
     const made = await run(args);
     expect(made.stderr).toContain(`${at('named.data')} --from jsonl --apply`);
     const [, advised] = /\n {2}halfspace (dedup .*)\n?/.exec(made.stderr) ?? [];
-    expect((await run(advised.split(' '))).code).toBe(0);
-    expect(readFileSync(at('named-kept.data'), 'utf8').trim().split('\n')).toHaveLength(2);
+    const words = advised.replace(/kept\.jsonl$/, at('named-kept.jsonl')).split(' ');
+    expect((await run(words)).code).toBe(0);
+    expect(readFileSync(at('named-kept.jsonl'), 'utf8').trim().split('\n')).toHaveLength(2);
   });
 
   it('a folder of texts goes by the names of its files, and is written as JSONL', async () => {
@@ -367,9 +368,10 @@ describe('files as they are', () => {
       writeFileSync(at(`texts/${name}`), text);
     }
     const made = await run(['dedup', at('texts'), '-o', at('texts-plan.jsonl')]);
-    expect(made.stderr).toContain(`--apply ${at('texts-plan.jsonl')} -o ${at('texts-kept.jsonl')}`);
+    expect(made.stderr).toContain(`--apply ${at('texts-plan.jsonl')} -o kept.jsonl`);
     const [, advised] = /\n {2}halfspace (dedup .*)\n?/.exec(made.stderr) ?? [];
-    expect((await run(advised.split(' '))).code).toBe(0);
+    const words = advised.replace(/kept\.jsonl$/, at('texts-kept.jsonl')).split(' ');
+    expect((await run(words)).code).toBe(0);
     const names = readFileSync(at('texts-kept.jsonl'), 'utf8')
       .trim()
       .split('\n')

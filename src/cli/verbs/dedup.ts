@@ -13,7 +13,7 @@ import { resolve, sep } from 'node:path';
 import { JACCARD } from '../../codes/measure';
 import { applyChecked, readPlanLines } from '../../formats/plan-file';
 import { isMatch, shardsOf } from '../../formats/shards';
-import { isAddress, localName, stateOf } from '../../formats/web-source';
+import { isAddress, stateOf } from '../../formats/web-source';
 import type { ColumnValues } from '../../near/groups';
 import {
   type DedupOptions,
@@ -109,7 +109,7 @@ async function makePlan(call: Call, input: Input): Promise<0> {
     ? rows.texts.of(shown)
     : writePlan(call, writer, { plan, rows, source: await sourceOf(call, input) }, shown));
   call.say(`\n${summaryText(plan, summary, rows, texts)}\n`);
-  await sayNext(call, rows, summary);
+  sayNext(call, rows, summary);
   return 0;
 }
 
@@ -157,7 +157,7 @@ async function commonOf(
 }
 
 /** Shows the command that makes it so. */
-async function sayNext(call: Call, rows: Collection, summary: PlanSummary): Promise<void> {
+function sayNext(call: Call, rows: Collection, summary: PlanSummary): void {
   const input = rows.path;
   sayTarget(call, summary);
   if (summary.dropped === 0) return;
@@ -170,9 +170,11 @@ async function sayNext(call: Call, rows: Collection, summary: PlanSummary): Prom
     call.say(`Nothing is changed. ${target} says which ids to remove from ${nameOfInput(input)}.`);
   } else {
     // What came by stdin is in a file of a name that is not known here.
-    const [files, kept] = input === '-' ? [['IN'], 'OUT'] : [[input].flat(), await keptName(input)];
+    const files = input === '-' ? ['IN'] : [input].flat();
+    // What is read in other formats is written as JSONL.
+    const [ending = '.jsonl'] = /\.(?:jsonl|csv|parquet|arrows?)(?:\.gz)?$/i.exec(files[0]) ?? [];
     const read = ['halfspace', 'dedup', ...files, ...call.given(['from'])];
-    const words = [...read, '--apply', target, '-o', kept];
+    const words = [...read, '--apply', target, '-o', `kept${ending}`];
     call.say(
       `Nothing is changed. Read ${target}, turn "drop" to "keep" or delete lines where you think ` +
         `otherwise, then:\n  ${commandLine(words)}`,
@@ -187,21 +189,6 @@ function sayTarget(call: Call, { rows, dropped }: PlanSummary): void {
   const advice = 'a larger --max-distance, or a lower --min-jaccard or --min-cosine, finds more';
   const why = stay > target ? `, although all duplicates go: ${advice}` : '';
   call.say(`--target-rows ${target}: ${counted(stay, 'row')} stay${why}`);
-}
-
-/**
- * A name for the rows that are kept: `docs-kept.jsonl` for `docs.jsonl`, of formats that are not
- * written JSONL or Arrow; for shards `kept.jsonl`.
- */
-async function keptName(input: Input): Promise<string> {
-  const [path] = [input].flat();
-  const shards = await shardsOf(input);
-  const first = localName(shards?.[0] ?? path);
-  if (shards === null && !isAddress(path) && (await stat(first)).isDirectory())
-    return `${first.replace(/[/\\]+$/, '')}-kept.jsonl`;
-  const named = first.replace(/\.npy$/, '.arrow').replace(/\.zst$/, '.gz');
-  if (shards !== null) return named.replace(/^.*?((\.[^./\\]+)?(\.gz)?)$/s, 'kept$1');
-  return named.replace(/(\.[^./\\]+)?(\.gz)?$/, '-kept$1$2');
 }
 
 /** A plan for new rows, and by row the id of the old row that it duplicates, null for none. */
