@@ -58,17 +58,6 @@ async function serve(path) {
   const words = [new URL('cli.js', dist).pathname, 'explore', path, '-q'];
   const child = spawn(process.execPath, words, { stdio: ['ignore', 'pipe', 'inherit'] });
   const address = String(await new Promise((resolve) => child.stdout.once('data', resolve))).trim();
-  const ask = async (question) => {
-    const response = await fetch(`${address}ask/${question}`, {
-      method: 'POST',
-      headers: { Origin: new URL(address).origin, 'Content-Type': 'application/json' },
-      body: 'null',
-    });
-    return response.json();
-  };
-  while ((await ask('status')).phase === 'working') {
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
   return { child, address };
 }
 

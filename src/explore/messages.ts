@@ -1,11 +1,8 @@
 /**
  * The questions of the page and their answers, as JSON. Server and page share these types; a page
- * in one file holds some of the answers. Long arrays of numbers are base64 of their bytes, lowest
- * byte first (`packed`). A row is a row number of the index or the file; distances are in bits.
+ * in one file holds some of the answers. A row is a row number of the index or the file; distances
+ * are in bits.
  */
-
-/** An array of numbers as the base64 of its bytes. */
-type Packed = string;
 
 /** What the page shows; its first question. */
 export interface About {
@@ -20,9 +17,7 @@ export interface About {
 
 /** How far the server is with an answer that takes long. */
 export interface Status {
-  /** 'opening' until the server has answered, 'failed' where it does not answer. */
-  readonly phase: 'opening' | 'ready' | 'failed';
-  /** The work that runs, or why it failed. */
+  /** The work that runs; empty for none. */
   readonly label: string;
   /** The part that is done, 0..1; null if unknown. */
   readonly share: number | null;
@@ -62,12 +57,14 @@ export interface SearchAnswer {
   readonly hits: readonly Hit[];
   /** What the similarities are, and which rows were compared: `exact cosine of all 60 rows`. */
   readonly compared: string;
+  /** The rows that meet the filter, ascending; null without a filter. */
+  readonly matching: readonly number[] | null;
 }
 
 export interface RowsAnswer {
   readonly total: number;
-  /** These rows, ascending, Uint32; null without a filter. */
-  readonly matching: Packed | null;
+  /** These rows, ascending; null without a filter. */
+  readonly matching: readonly number[] | null;
   /** The cards of the first of them. */
   readonly cards: readonly Card[];
 }
@@ -82,13 +79,13 @@ interface MapCluster {
 
 /** Where rows are on the map. Arrays are parallel: one element for each row of the map. */
 export interface MapAnswer {
-  /** Ascending, Uint32. */
-  readonly rows: Packed;
-  /** Uint16: 0..65,535 across the longer side of the map, from the left and from the top. */
-  readonly x: Packed;
-  readonly y: Packed;
-  /** The cluster of each row, as an index into `clusters`, Uint8. */
-  readonly labels: Packed;
+  /** Ascending. */
+  readonly rows: readonly number[];
+  /** 0..65,535 across the longer side of the map, from the left and from the top. */
+  readonly x: readonly number[];
+  readonly y: readonly number[];
+  /** The cluster of each row, as an index into `clusters`. */
+  readonly labels: readonly number[];
   readonly clusters: readonly MapCluster[];
 }
 
@@ -152,7 +149,6 @@ export interface Questions {
   about: [null, About];
   rows: [{ readonly filter: string }, RowsAnswer];
   cards: [{ readonly rows: readonly number[] }, readonly Card[]];
-  ids: [{ readonly text: string }, readonly string[]];
   search: [SearchRequest, SearchAnswer];
   map: [null, MapAnswer];
   review: [null, ReviewAnswer];
@@ -176,30 +172,6 @@ export interface Held {
 
 /** Cards of one answer, and so rows of a list, at most. */
 export const MAX_CARDS = 100;
-
-/** Bytes that become characters in one call: engines limit the number of arguments. */
-const BLOCK = 2 ** 15;
-
-/** The bytes of an array of numbers as base64. */
-export function packed({ buffer, byteOffset, byteLength }: ArrayBufferView): string {
-  const bytes = new Uint8Array(buffer, byteOffset, byteLength);
-  const parts: string[] = [];
-  for (let at = 0; at < byteLength; at += BLOCK) {
-    parts.push(String.fromCharCode(...bytes.subarray(at, at + BLOCK)));
-  }
-  return btoa(parts.join(''));
-}
-
-/** The bytes of a base64 text, as a new array; those of wider numbers are read by its buffer. */
-export function bytesOf(text: string): Uint8Array<ArrayBuffer> {
-  const characters = atob(text);
-  const bytes = new Uint8Array(characters.length);
-  for (let at = 0; at < bytes.length; at++) bytes[at] = characters.charCodeAt(at);
-  return bytes;
-}
-
-/** The same as numbers of 32 bits. */
-export const uint32Of = (text: string) => new Uint32Array(bytesOf(text).buffer);
 
 /** 1234567 as `1,234,567`. */
 export function grouped(value: number | bigint): string {

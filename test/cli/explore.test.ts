@@ -241,9 +241,6 @@ it('a search for a text finds the nearest of all texts by exact cosine', async (
 });
 
 describe('the map', () => {
-  const uint16 = (text: string) =>
-    new Uint16Array(Uint8Array.from(Buffer.from(text, 'base64')).buffer);
-
   it('of texts has texts of a topic together, and names clusters by words of their topics', async () => {
     // Two thirds of the words of each text are common ones. Codes of all words left half of the
     // nearest rows on the map to other topics.
@@ -259,7 +256,7 @@ describe('the map', () => {
     writeFileSync(join(cwd, 'docs.jsonl'), `${lines.join('\n')}\n`);
     const served = await explore(WORDS, cwd);
     const map = await ask<MapAnswer>(served, 'map', null);
-    const [x, y] = [uint16(map.x), uint16(map.y)];
+    const { x, y } = map;
     let own = 0;
     for (const row of x.keys()) {
       const away = (other: number) => (x[row] - x[other]) ** 2 + (y[row] - y[other]) ** 2;
@@ -729,23 +726,6 @@ describe.skipIf(!hasChromium)('the page', () => {
     expect(await strong()).toBeLessThan(all);
   });
 
-  it('suggests ids as one types', THOROUGH, async () => {
-    const { page, problems } = await open();
-    await page.getByLabel('Near a row').check();
-    await page.locator('#query').pressSequentially('G3');
-    const suggested = page.locator('#query').locator('..').locator('option');
-    // Those of the first letter may come before.
-    await page.waitForFunction(() => document.querySelectorAll('#ids option').length === 3);
-    expect(
-      await suggested.evaluateAll((all) => all.map((one) => one.getAttribute('value'))),
-    ).toEqual(['g3a', 'g3b', 'g3c']);
-    await page.fill('#query', 'g3c');
-    await page.keyboard.press('Enter');
-    await page.waitForSelector('.found b:text("g3c")');
-    await expectAccessible(page);
-    expect(problems).toEqual([]);
-  });
-
   it('shows how far the first search for a text is', THOROUGH, async () => {
     const { page } = await open();
     let answer: (() => void) | undefined;
@@ -756,7 +736,7 @@ describe.skipIf(!hasChromium)('the page', () => {
       await answered;
       await route.continue();
     });
-    const status = { phase: 'ready', label: 'reading words', share: 0.4 };
+    const status = { label: 'reading words', share: 0.4 };
     await page.route(/ask.status/, (route) => route.fulfill({ json: status }));
     await page.fill('#query', 'w1x17');
     await page.keyboard.press('Enter');

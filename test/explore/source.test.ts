@@ -12,7 +12,7 @@ function held(): Held {
   const about: About = {
     ...{ title: 'rows', rows: COUNT, bits: 64, hasText: false, columns: [], measure: 'cosine' },
   };
-  return { about, map: { rows: '', x: '', y: '', labels: '', clusters: [], cards } };
+  return { about, map: { rows: [], x: [], y: [], labels: [], clusters: [], cards } };
 }
 
 it('the source of a page in one file filters by words in any case, and does not search', async () => {

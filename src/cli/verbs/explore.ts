@@ -11,7 +11,6 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { mapRows } from '../../explore/layout/map-rows';
-import type { Status } from '../../explore/messages';
 import { openExplored } from '../../explore/server/explored';
 import { heldMap } from '../../explore/server/map';
 import { PlanFile } from '../../explore/server/review';
@@ -57,22 +56,14 @@ async function write(call: Call, path: string, output: string): Promise<0> {
 
 /** Prints the address once the input has been opened and hashed, so that it fails before. */
 async function serve(call: Call, path: string): Promise<0> {
-  let status: Status = { phase: 'ready', label: '', share: null };
-  let answers: ReturnType<typeof answersOf>;
-  // Started first: a port that is taken is refused before the work.
+  const planFile = await planFileOf(call, path);
+  const explored = await openExplored(call, path, !(await planFile.isOfCosines()));
   const server = await startServer({
     port: call.number('port') ?? 0,
     files: await servedPage(basename(localName(path))),
-    answer: async (question, asked) => (question === 'status' ? status : answers(question, asked)),
+    answer: answersOf(call, explored, planFile),
   });
   call.atEnd(() => server.close());
-  const planFile = await planFileOf(call, path);
-  const explored = await openExplored(call, path, !(await planFile.isOfCosines()));
-  answers = answersOf(call, explored, planFile);
-  // From here on progress is that of a single question, such as the one for the map.
-  call.talk.onProgress = (label, share) => {
-    status = { ...status, label, share };
-  };
   await call.print(`${server.address}\n`);
   call.say('Open this address in a browser of this machine. Ctrl-C stops.');
   if (!call.signal.aborted) await once(call.signal, 'abort');

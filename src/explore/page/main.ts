@@ -57,8 +57,8 @@ function bar(): TemplateResult {
 /** The error, if there is one, above the view; how far the server is, until it has opened. */
 function body(): TemplateResult {
   const { about, error, status, view } = store.state;
-  if (about === null && status.phase === 'failed') {
-    return html`<main><p class="making" role="alert">${status.label}</p></main>`;
+  if (about === null && error !== null) {
+    return html`<main><p class="making" role="alert">${error}</p></main>`;
   }
   if (about === null) return html`<main>${makingView(status, 'opening')}</main>`;
   return html`${error === null ? nothing : html`<p class="error" role="alert">${error}</p>`}
@@ -67,8 +67,6 @@ function body(): TemplateResult {
 
 /** Shows the view of the address when the server is ready; a page in one file is so at once. */
 async function start(): Promise<void> {
-  const { phase } = await store.follow(() => true);
-  if (phase !== 'ready') return;
   const about = await store.attempt(() => store.source.ask('about', null));
   if (about === undefined) return;
   store.change({ about });

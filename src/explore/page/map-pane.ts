@@ -5,7 +5,7 @@
  */
 
 import { html, nothing, render } from 'lit-html';
-import { bytesOf, type Card, type MapAnswer, uint32Of } from '../messages';
+import type { Card, MapAnswer } from '../messages';
 import {
   CameraControl,
   type Colour,
@@ -115,10 +115,10 @@ export class MapPane {
 
   show(map: MapAnswer): void {
     this.#map = map;
-    this.#rows = uint32Of(map.rows);
-    this.#x = new Uint16Array(bytesOf(map.x).buffer);
-    this.#y = new Uint16Array(bytesOf(map.y).buffer);
-    this.#labels = bytesOf(map.labels);
+    this.#rows = Uint32Array.from(map.rows);
+    this.#x = Uint16Array.from(map.x);
+    this.#y = Uint16Array.from(map.y);
+    this.#labels = Uint8Array.from(map.labels);
     this.#isNew = true;
     this.#ink();
   }
@@ -128,7 +128,7 @@ export class MapPane {
   }
 
   /** Fades all points but those of some rows, or of one cluster; null shows all. */
-  only(wanted: Uint32Array | number | null): void {
+  only(wanted: readonly number[] | number | null): void {
     if (typeof wanted === 'number') {
       this.#shown = this.#labels.map((label) => Number(label === wanted));
     } else if (wanted === null) this.#shown = null;

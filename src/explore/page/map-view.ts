@@ -12,7 +12,6 @@ import {
   MAX_CARDS,
   type Status,
   shareText,
-  uint32Of,
 } from '../messages';
 import { MapPane } from './map-pane';
 import type { Listed, QueryKind, Store } from './store';
@@ -24,8 +23,6 @@ const VALUES = 3;
 /** The view; `start` is called once, when `about` is known. */
 export class MapView {
   readonly #pane: MapPane;
-  /** The filter that fades points; null where a lasso or a cluster does. */
-  #faded: string | null = '';
 
   constructor(private readonly store: Store) {
     this.#pane = new MapPane(store, {
@@ -53,24 +50,13 @@ export class MapView {
     if (answer === undefined) return this.#showNothing();
     const { cards, total, matching } = answer;
     this.#show({ kind: matching === null ? 'all' : 'filtered', cards, total });
-    this.#fadeOthers(matching, filter);
-  }
-
-  /** Fades the points of all rows but those that meet a filter; null where all do. */
-  #fadeOthers(matching: string | null, filter: string): void {
-    this.#fade(matching === null ? null : uint32Of(matching), filter);
-  }
-
-  /** Fades all points but those of some rows, or of one cluster; null shows all. */
-  #fade(wanted: Uint32Array | number | null, filter: string | null): void {
-    this.#pane.only(wanted);
-    this.#faded = filter;
+    this.#pane.only(matching);
   }
 
   /** After a question that failed: what was listed before must not pass for its answer. */
   #showNothing(): void {
     this.#show(null);
-    this.#fade(null, '');
+    this.#pane.only(null);
   }
 
   /** Lists rows or hits, and marks hits on the map. */
@@ -95,17 +81,12 @@ export class MapView {
   async #find(asked: { text?: string; id?: string; row?: number }): Promise<void> {
     const { store } = this;
     const question = { ...asked, k: HITS, filter: store.state.filter };
-    store.change({ isBusy: true, suggested: [] });
+    store.change({ isBusy: true });
     const found = await store.attemptSlowly(() => store.source.ask('search', question));
-    const { filter } = question;
-    // What was shown before, as the rows of a lasso, must not pass for those that were searched.
-    const rows =
-      found === undefined || this.#faded === filter
-        ? undefined
-        : await store.attempt(() => store.source.ask('rows', { filter }));
     store.change({ isBusy: false });
     if (found === undefined) return this.#showNothing();
-    if (rows !== undefined) this.#fadeOthers(rows.matching, filter);
+    // What was shown before, as the rows of a lasso, must not pass for those that were searched.
+    this.#pane.only(found.matching);
     // A search for a row is shown as one by its id, also after a click on the map.
     if (found.query !== null) store.change({ query: found.query.id, queryKind: 'id' });
     this.#show({ kind: 'hits', ...found });
@@ -120,14 +101,14 @@ export class MapView {
     store.change({ isLasso: false });
     if (cards === undefined) return;
     this.#show({ kind: 'lasso', cards, total: rows.length });
-    this.#fade(rows.length === 0 ? null : Uint32Array.from(rows), null);
+    this.#pane.only(rows.length === 0 ? null : rows);
   }
 
   /** Shows the points of one cluster strongly; at the second click all again. */
   #toggle(cluster: number): void {
     const only = this.store.state.cluster === cluster ? null : cluster;
     this.store.change({ cluster: only });
-    this.#fade(only, null);
+    this.#pane.only(only);
   }
 
   /** Panel and map; the element of the map stays the same at each drawing. */
@@ -139,15 +120,6 @@ export class MapView {
       ${this.#pane.element}
       <section class="side" aria-label="Clusters">${this.#tools()} ${this.#legend()}</section>
     </main>`;
-  }
-
-  /** What is typed as a query; ids like it are suggested. */
-  async #typed(query: string): Promise<void> {
-    const { store } = this;
-    store.change({ query });
-    const isId = store.state.queryKind === 'id' && query.trim() !== '';
-    const suggested = isId ? await store.source.ask('ids', { text: query }).catch(() => []) : [];
-    if (store.state.query === query) store.change({ suggested });
   }
 
   /** The fields of query and filter. Enter searches, or lists rows where there is no query. */
@@ -188,22 +160,20 @@ export class MapView {
 
   /** What a query is, and its field. */
   #query(): TemplateResult {
-    const { queryKind, query, suggested, isBusy } = this.store.state;
+    const { queryKind, query, isBusy } = this.store.state;
     return html`${this.#kinds()}
       <div class="field">
         <input
           id="query"
           type="search"
-          list="ids"
           dir="auto"
           autocomplete="off"
           spellcheck="false"
           aria-label=${queryKind === 'id' ? 'Id of the row' : 'Query by text'}
           placeholder=${queryKind === 'id' ? 'an id' : 'some words'}
           .value=${query}
-          @input=${(event: Event) => void this.#typed(typedIn(event))}
+          @input=${(event: Event) => this.store.change({ query: typedIn(event) })}
         />
-        <datalist id="ids">${suggested.map((id) => html`<option value=${id}></option>`)}</datalist>
         <button class="main" ?disabled=${isBusy}>Search</button>
       </div>`;
   }
@@ -217,7 +187,7 @@ export class MapView {
         type="radio"
         name="kind"
         .checked=${value === queryKind}
-        @change=${() => this.store.change({ queryKind: value, suggested: [] })}
+        @change=${() => this.store.change({ queryKind: value })}
       /><span>${name}</span></label
     >`;
     return html`<div class="kinds" role="radiogroup" aria-label="What to search by">

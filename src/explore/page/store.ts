@@ -12,7 +12,6 @@ import {
   type Held,
   MAX_CARDS,
   type MapAnswer,
-  packed,
   type Question,
   type Questions,
   type ReviewAnswer,
@@ -48,8 +47,6 @@ interface State {
   readonly map: MapAnswer | null;
   readonly queryKind: QueryKind;
   readonly query: string;
-  /** Ids that contain what is typed, those that begin with it first. */
-  readonly suggested: readonly string[];
   readonly filter: string;
   readonly isLasso: boolean;
   /** The cluster whose points alone are shown strongly; null for all. */
@@ -75,12 +72,11 @@ export class Store {
   state: State = {
     view: 'map',
     about: null,
-    status: { phase: 'opening', label: '', share: null },
+    status: { label: '', share: null },
     error: null,
     map: null,
     queryKind: 'id',
     query: '',
-    suggested: [],
     filter: '',
     isLasso: false,
     cluster: null,
@@ -111,27 +107,17 @@ export class Store {
     });
   }
 
-  /**
-   * Asks for the status again and again, and shows it, until `isEnough` or the phase is 'failed',
-   * which it also is without an answer. Returns the last status.
-   */
-  async follow(isEnough: (status: Status) => boolean): Promise<Status> {
-    for (;;) {
-      const status = await this.source.ask('status', null).catch((error): Status => {
-        return { phase: 'failed', label: error.message, share: null };
-      });
-      this.change({ status });
-      if (status.phase === 'failed' || isEnough(status)) return status;
-      await new Promise((resolve) => setTimeout(resolve, ASK_MILLISECONDS));
-    }
-  }
-
   /** Does work that may take long, and shows how far the server is until it has ended. */
   async attemptSlowly<T>(work: () => Promise<T>): Promise<T | undefined> {
-    let isOver = false;
-    void this.follow(() => isOver);
+    const follow = async () => {
+      // Where there is no server, or no more, the work says so.
+      const status = await this.source.ask('status', null).catch(() => null);
+      if (status !== null) this.change({ status });
+    };
+    void follow();
+    const timer = setInterval(follow, ASK_MILLISECONDS);
     const answer = await this.attempt(work);
-    isOver = true;
+    clearInterval(timer);
     return answer;
   }
 
@@ -188,7 +174,6 @@ async function askHeld<Q extends Question>(
   // Typed by the table of answers below, which has only the questions that a page can answer.
   const given = asked as never;
   const answers: { [R in Question]?: () => Questions[R][1] | null } = {
-    status: () => ({ phase: 'ready', label: '', share: null }),
     about: () => about,
     map: () => map,
     rows: () => rowsHeld(cards, given),
@@ -207,7 +192,7 @@ function cardsHeld(cards: readonly Card[], { rows }: Questions['cards'][0]): rea
 
 function rowsHeld(cards: readonly Card[], { filter }: Questions['rows'][0]) {
   const some = cards.filter(meets(filter));
-  const matching = filter.trim() === '' ? null : packed(Uint32Array.from(some, (card) => card.row));
+  const matching = filter.trim() === '' ? null : some.map(({ row }) => row);
   return { total: some.length, matching, cards: some.slice(0, MAX_CARDS) };
 }
 

@@ -3,7 +3,7 @@
 import { drawnNumbers } from '../../base/random';
 import { namingSample, wordsApart } from '../../clusters/describe';
 import type { PlacedRows } from '../layout/map-rows';
-import { type HeldMap, type MapAnswer, packed } from '../messages';
+import type { HeldMap, MapAnswer } from '../messages';
 import type { Explored } from './explored';
 
 /** The largest place on the longer side of a map, in the page's units. */
@@ -22,10 +22,10 @@ export function mapAnswer(explored: Explored, placed: PlacedRows): MapAnswer {
   const medianOf = (values: Uint16Array, points: readonly number[]) =>
     Uint16Array.from(points, (point) => values[point]).sort()[points.length >> 1] ?? 0;
   return {
-    rows: packed(placed.rows),
-    x: packed(x),
-    y: packed(y),
-    labels: packed(placed.labels),
+    rows: [...placed.rows],
+    x: [...x],
+    y: [...y],
+    labels: [...placed.labels],
     clusters: members.map((points, cluster) => {
       const middle = { x: medianOf(x, points), y: medianOf(y, points) };
       return { name: names[cluster], size: points.length, ...middle };

@@ -22,11 +22,11 @@ import {
   type Decision,
   type Held,
   MAX_CARDS,
-  packed,
   type Question,
   type Questions,
   type RowsAnswer,
   type SearchRequest,
+  type Status,
 } from '../messages';
 import { type Explored, once } from './explored';
 import { mapAnswer } from './map';
@@ -171,11 +171,9 @@ function isEqual(given: string, token: string): boolean {
 const MAX_HITS = 1000;
 
 type Given = Readonly<Record<string, unknown>>;
-/** What answers each question; the status is answered by the verb itself. */
+/** What answers each question. */
 type Answers = {
-  readonly [Q in Exclude<Question, 'status'>]: (
-    asked: Given,
-  ) => Questions[Q][1] | Promise<Questions[Q][1]>;
+  readonly [Q in Question]: (asked: Given) => Questions[Q][1] | Promise<Questions[Q][1]>;
 };
 
 /**
@@ -187,11 +185,16 @@ export function answersOf(call: Call, explored: Explored, planFile: PlanFile): A
     mapAnswer(explored, await mapRows(await explored.mapPoints(), call.long)),
   );
   const review = once(() => Review.open(explored, planFile));
+  let status: Status = { label: '', share: null };
+  // From here on progress is that of a single question, such as the one for the map.
+  call.talk.onProgress = (label, share) => {
+    status = { label, share };
+  };
   const answers: Answers = {
+    status: () => status,
     about: () => explored.about(),
     rows: ({ filter }) => rowsAnswer(explored, checkText('filter', filter)),
     cards: ({ rows }) => explored.cardsOf(rowsOf(explored, rows)),
-    ids: ({ text }) => explored.idsLike(checkText('text', text)),
     search: (asked) => explored.search(searchOf(explored, asked)),
     map,
     review: async () => (await review()).answer(),
@@ -220,7 +223,7 @@ function rowsAnswer(explored: Explored, filter: string): RowsAnswer {
   const rows = explored.rowsThatMeet(filter);
   return {
     total: rows.length,
-    matching: filter.trim() === '' ? null : packed(rows),
+    matching: filter.trim() === '' ? null : [...rows],
     cards: explored.cardsOf([...rows.subarray(0, MAX_CARDS)]),
   };
 }
