@@ -214,11 +214,11 @@ export async function calibrateRows(
  */
 async function distinctRows(rows: Rows, work: LongWork) {
   const present = presentRows(rows);
-  const first = await firstAlike(rows, present, undefined, work);
-  const distinct = present.filter((_, i) => first[i] === i);
+  const alike = await firstAlike(await reordered(rows, present, work), undefined, work);
+  const distinct = alike.places.map((at) => present[at]);
   const places = new Uint32Array(rows.codes.count);
   for (const [place, row] of distinct.entries()) places[row] = place;
-  for (const [i, row] of present.entries()) places[row] = places[present[first[i]]];
+  for (const [i, row] of present.entries()) places[row] = places[present[alike.first[i]]];
   return { present, distinct, places };
 }
 
