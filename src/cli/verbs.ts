@@ -331,7 +331,9 @@ export const VERBS: readonly Verb[] = [
     first: 'output text vector id plan port force',
     options: [
       ...options({
-        '-o, --output OUT': 'Write the map as one file: a page that needs no server (.html)',
+        '-o, --output OUT':
+          'Write the map as one file: a page that needs no server (.html), or rows for Embedding ' +
+          'Atlas (.parquet)',
         '--plan PLAN': 'The plan of dedup to review [docs-plan.jsonl]',
         '--port N: integer 0..65535 = 0': 'Port of this machine (0: a free one)',
       }),

@@ -12,7 +12,7 @@ import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { mapRows } from '../../explore/layout/map-rows';
 import { openExplored } from '../../explore/server/explored';
-import { heldMap } from '../../explore/server/map';
+import { atlasFile, heldMap } from '../../explore/server/map';
 import { PlanFile } from '../../explore/server/review';
 import { answersOf, servedPage, singlePage, startServer } from '../../explore/server/server';
 import { isAddress, localName } from '../../formats/web-source';
@@ -28,8 +28,8 @@ export async function run(call: Call): Promise<0> {
   if (!isAddress(path)) await stat(path); // throws the system's error if the path is missing
   const output = call.text('output');
   if (output === undefined) return serve(call, path);
-  if (!/\.html?$/i.test(output))
-    call.misuse(`-o expected a name that ends in .html, got ${output}`);
+  if (!/\.(html?|parquet)$/i.test(output))
+    call.misuse(`-o expected a name that ends in .html or .parquet, got ${output}`);
   return write(call, path, output);
 }
 
@@ -47,9 +47,14 @@ async function write(call: Call, path: string, output: string): Promise<0> {
   // Opened first: a file that cannot be written is refused before the work.
   const save = await openBytes(call, output, [path]);
   const explored = await openExplored(call, path, true);
-  const placed = await mapRows(await explored.mapPoints(), call.long);
-  const page = await singlePage({ about: explored.about(), map: heldMap(explored, placed) });
-  await save(new TextEncoder().encode(page));
+  const points = await explored.mapPoints();
+  const placed = await mapRows(points, call.long);
+  const bytes = /\.parquet$/i.test(output)
+    ? await atlasFile(explored, points, placed)
+    : new TextEncoder().encode(
+        await singlePage({ about: explored.about(), map: heldMap(explored, placed) }),
+      );
+  await save(bytes);
   call.say(`wrote ${output}`);
   return 0;
 }

@@ -39,6 +39,8 @@ export interface PlacedRows {
   readonly x: Float32Array;
   readonly y: Float32Array;
   readonly labels: Uint8Array;
+  /** Points near it, the nearest first: those that placed it, all of the sample. */
+  readonly neighbors: readonly Uint32Array[];
   /** For each cluster the rows nearest to its centroid, nearest first. */
   readonly exemplars: readonly Uint32Array[];
 }
@@ -69,7 +71,7 @@ export async function mapRows(points: MapPoints, inStage: InStages): Promise<Pla
   const { length } = rows;
   if (length === 0) {
     const none = new Float32Array();
-    return { rows, x: none, y: none, labels: new Uint8Array(), exemplars: [] };
+    return { rows, x: none, y: none, labels: new Uint8Array(), neighbors: [], exemplars: [] };
   }
   const sample = Uint32Array.from(drawnNumbers(length, LAID_OUT, SEED));
   const nearestTo = points.nearestIn(sample);
@@ -89,7 +91,7 @@ export async function mapRows(points: MapPoints, inStage: InStages): Promise<Pla
   const exemplars = found.clusters.map((one) => {
     return Uint32Array.from(one.exemplars, (i) => rows[sample[i]]);
   });
-  const laidOut = { sample, places, labels: Uint8Array.from(found.labels) };
+  const laidOut = { sample, lists, places, labels: Uint8Array.from(found.labels) };
   const all = await inStage('placing all rows', (call) =>
     placeAll(length, laidOut, nearestTo, new LongWork(call)),
   );
@@ -239,9 +241,10 @@ function drawer(count: number): () => number {
   };
 }
 
-/** A sample of the points, ascending: places and clusters of each. */
+/** A sample of the points, ascending: neighbours, places and clusters of each. */
 interface LaidOut {
   readonly sample: Uint32Array;
+  readonly lists: readonly Uint32Array[];
   readonly places: Float32Array;
   readonly labels: Uint8Array;
 }
@@ -253,12 +256,13 @@ interface LaidOut {
  */
 async function placeAll(
   count: number,
-  { sample, places, labels: sampled }: LaidOut,
+  { sample, lists, places, labels: sampled }: LaidOut,
   nearestTo: NearestIn,
   work: LongWork,
 ) {
   const [x, y] = [new Float32Array(count), new Float32Array(count)];
   const labels = new Uint8Array(count);
+  const neighbors: Uint32Array[] = [];
   const isWhole = sample.length === count;
   let next = 0;
   let before = [0];
@@ -269,6 +273,9 @@ async function placeAll(
     for (const [i, point] of some.entries()) {
       const isSampled = sample[next] === point;
       const near = isSampled ? [next++] : nearest[i].length > 0 ? Array.from(nearest[i]) : before;
+      neighbors[point] = (isSampled ? lists[near[0]] : Uint32Array.from(near)).map(
+        (at) => sample[at],
+      );
       before = near;
       labels[point] = sampled[near[0]];
       [x, y].forEach((out, axis) => {
@@ -279,7 +286,7 @@ async function placeAll(
     }
     await work.step(first + length, count);
   }
-  return { x, y, labels };
+  return { x, y, labels, neighbors };
 }
 
 /** Nearest by distance that are ranked by cosine, in units of those that are wanted. */

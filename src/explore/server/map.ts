@@ -1,8 +1,17 @@
-/** The map as the page shows it, with names and sizes of its clusters. */
+/**
+ * The map as the page shows it, with names and sizes of its clusters; and as rows that Embedding
+ * Atlas opens (`--x x --y y --neighbors neighbors`): id and columns of each row, its place and its
+ * cluster, and near rows by their numbers in the file.
+ */
 
+import { ascending } from '../../base/arrays';
 import { drawnNumbers } from '../../base/random';
 import { namingSample, wordsApart } from '../../clusters/describe';
-import type { PlacedRows } from '../layout/map-rows';
+import { type Neighbors, parquetWithNeighbors } from '../../formats/parquet/parquet-out';
+import { dot } from '../../k-means/k-means';
+import { type ColumnData, RowBatch } from '../../node';
+import { freeNames } from '../../table/row-batch';
+import type { MapPoints, PlacedRows } from '../layout/map-rows';
 import type { HeldMap, MapAnswer } from '../messages';
 import type { Explored } from './explored';
 
@@ -11,7 +20,7 @@ const WIDTH = 65_535;
 /** Characters of a name that is the beginning of a text. */
 const NAME = 40;
 
-export function mapAnswer(explored: Explored, placed: PlacedRows): MapAnswer {
+export function mapAnswer(explored: Explored, placed: Omit<PlacedRows, 'neighbors'>): MapAnswer {
   const members = placed.exemplars.map((): number[] => []);
   placed.labels.forEach((label, i) => {
     members[label].push(i);
@@ -101,7 +110,7 @@ export function heldMap(explored: Explored, all: PlacedRows): HeldMap | null {
 }
 
 /** MAX_ROWS of the placed rows, drawn at random, still ascending. */
-function sampled(all: PlacedRows): PlacedRows {
+function sampled(all: PlacedRows): Omit<PlacedRows, 'neighbors'> {
   const at = drawnNumbers(all.rows.length, MAX_ROWS, 0);
   return {
     rows: Uint32Array.from(at, (i) => all.rows[i]),
@@ -110,4 +119,57 @@ function sampled(all: PlacedRows): PlacedRows {
     labels: Uint8Array.from(at, (i) => all.labels[i]),
     exemplars: all.exemplars,
   };
+}
+
+/** Rows whose vectors, with those of their neighbours, are in memory at once. */
+const BLOCK_ROWS = 1024;
+
+/** Columns of the map next to carried ones. */
+const OWN_COLUMNS = ['id', 'x', 'y', 'cluster', 'label', 'neighbors'];
+
+/** The Parquet file of a map. */
+export function atlasFile(
+  explored: Explored,
+  points: MapPoints,
+  placed: PlacedRows,
+): Promise<Uint8Array> {
+  const { rows, x, y, labels } = placed;
+  const carried = explored.columnsOf(rows);
+  const names = mapAnswer(explored, placed).clusters.map(({ name }) => name);
+  const given = (carried?.columns ?? []).map(({ name }) => name);
+  const free = freeNames(given, OWN_COLUMNS);
+  const columns = given.map((name, i) => [free[i], carried?.column(name)]);
+  const batch = RowBatch.of({
+    id: Array.from(rows, (row) => explored.index.idOf(row)) as ColumnData,
+    ...(Object.fromEntries(columns) as Record<string, ColumnData>),
+    x,
+    y,
+    cluster: Int32Array.from(labels),
+    label: Array.from(labels, (cluster) => names[cluster]),
+  });
+  return parquetWithNeighbors(batch, neighborsOf(points, placed));
+}
+
+/** Distances are 1 minus the cosine of the vectors by which rows were laid out. */
+function neighborsOf(points: MapPoints, { rows, neighbors }: PlacedRows): Neighbors[] {
+  const found: Neighbors[] = [];
+  for (let first = 0; first < rows.length; first += BLOCK_ROWS) {
+    const block = ascending(Math.min(BLOCK_ROWS, rows.length - first)).map((i) => first + i);
+    const lists = [...block].map((point) => Array.from(neighbors[point]));
+    const all = Uint32Array.from(new Set([...block, ...lists.flat()])).sort();
+    const at = new Map([...all].map((point, i) => [point, i]));
+    const { values, dimensions } = points.vectorsOf(all);
+    const product = (a: number, b: number) =>
+      dot(values, a * dimensions, values, b * dimensions, dimensions);
+    lists.forEach((ids, i) => {
+      const own = at.get(block[i]) as number;
+      const distances = ids.map((id) => {
+        const other = at.get(id) as number;
+        const lengths = Math.sqrt(product(own, own) * product(other, other));
+        return Math.max(0, 1 - product(own, other) / lengths);
+      });
+      found.push({ ids, distances });
+    });
+  }
+  return found;
 }

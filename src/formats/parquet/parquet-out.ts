@@ -1,6 +1,7 @@
 /** Writes rows as Parquet by hyparquet-writer (MIT, kept by Hyperparam), a row group at a time. */
 
 import type { ByteWriter, ParquetWriter } from 'hyparquet-writer';
+import { concatenated } from '../../base/arrays';
 import type { ColumnKind } from '../../table/columns/types';
 import type { RowBatch } from '../../table/row-batch';
 import { exactJson } from '../column-kinds';
@@ -12,10 +13,25 @@ type SchemaElement = ConstructorParameters<typeof ParquetWriter>[0]['schema'][nu
 const GROUP_ROWS = 65_536;
 const GROUP_BYTES = 1 << 26;
 
+/** Rows near each row: their numbers in the file, and how far each is. */
+export interface Neighbors {
+  readonly ids: number[];
+  readonly distances: number[];
+}
+
 /** An encoder that holds one row group; only this function loads the library. */
-export async function parquetEncoder(): Promise<RowEncoder> {
+export async function parquetEncoder(neighbors?: readonly Neighbors[]): Promise<RowEncoder> {
   const library = await import('hyparquet-writer');
-  return new ParquetRows(new library.ByteWriter(), library.ParquetWriter);
+  return new ParquetRows(new library.ByteWriter(), library.ParquetWriter, neighbors);
+}
+
+/** All rows of a batch as one file, with a column `neighbors`: a struct of two lists. */
+export async function parquetWithNeighbors(
+  batch: RowBatch,
+  neighbors: readonly Neighbors[],
+): Promise<Uint8Array> {
+  const encoder = await parquetEncoder(neighbors);
+  return concatenated([...(await encoder.encode(batch)), ...(await encoder.finish())]);
 }
 
 /** The values of a column in the row group that is held. */
@@ -34,6 +50,8 @@ class ParquetRows implements RowEncoder {
   constructor(
     private readonly bytes: ByteWriter,
     private readonly Writer: typeof ParquetWriter,
+    /** Those of all rows, which then are one row group. */
+    private readonly neighbors: readonly Neighbors[] | undefined,
   ) {}
 
   /** Adds a batch to the row group; returns bytes only once the group is written. */
@@ -69,8 +87,9 @@ class ParquetRows implements RowEncoder {
     const names = batch?.columns.map(({ name }) => name) ?? [];
     this.#columns = names.map((name) => ({ name, kind: batch?.kind(name) ?? 'text', values: [] }));
     const leaves = this.#columns.flatMap(({ name, kind }) => elementsOf(name, kind));
-    const root = { name: 'root', num_children: names.length };
-    return new this.Writer({ writer: this.bytes, schema: [root, ...leaves] });
+    const more = this.neighbors === undefined ? [] : NEIGHBORS;
+    const root = { name: 'root', num_children: names.length + Math.sign(more.length) };
+    return new this.Writer({ writer: this.bytes, schema: [root, ...leaves, ...more] });
   }
 
   /** Writes the rows that are held as a row group; returns all bytes that are new. */
@@ -78,6 +97,8 @@ class ParquetRows implements RowEncoder {
     const rows = this.#columns[0]?.values.length ?? 0;
     if (rows > 0) {
       const columnData = this.#columns.map(({ name, values }) => ({ name, data: values }));
+      const { neighbors } = this;
+      if (neighbors !== undefined) columnData.push({ name: 'neighbors', data: [...neighbors] });
       await this.#writer?.write({ columnData, rowGroupSize: rows });
       for (const column of this.#columns) column.values = [];
       this.#heldBytes = 0;
@@ -138,3 +159,9 @@ const LEAVES: Partial<Record<string, Omit<SchemaElement, 'name'>>> = {
   json: { type: 'BYTE_ARRAY', converted_type: 'UTF8' },
   binary: { type: 'BYTE_ARRAY' },
 };
+
+const NEIGHBORS: readonly SchemaElement[] = [
+  { name: 'neighbors', repetition_type: 'OPTIONAL', num_children: 2 },
+  ...elementsOf('ids', { list: 'int32' }),
+  ...elementsOf('distances', { list: 'float32' }),
+];
