@@ -1,9 +1,10 @@
 /**
- * Requests files from a web host by `fetch`: ranges, or a whole file. At most 32 requests run at a
- * time for each host. Failures that may be temporary (a lost connection, 408, 429, 5xx, a body that
- * ends early) are tried again after growing waits. Headers that contradict the range, and every
- * other answer, throw an error with the address. A host that neither answers nor sends 1 MiB, or
- * what is left, within a limit of time is given up. `fetch` sends a token to no other origin.
+ * Requests files from a web host by `fetch`: a range, a whole file, or all of one as a stream. At
+ * most 32 requests run at a time for each host. Failures that may be temporary (a lost connection,
+ * 408, 429, 5xx, a body that ends early) are tried again after growing waits; a stream goes on
+ * behind its last piece. Headers that contradict the range, and every other answer, throw an error
+ * with the address. A host that neither answers nor sends 1 MiB, or what is left, within a limit of
+ * time is given up. The headers of a file, as a token, go to no other origin.
  */
 
 import { concatenated } from './arrays';
@@ -18,6 +19,9 @@ const PARALLEL = 32;
 const TRIES = 5;
 /** Milliseconds before the second try; twice as many before each further one. */
 const FIRST_WAIT = 100;
+/** Answers in a row that may name another address. */
+const MAX_REDIRECTS = 5;
+const REDIRECTS = [301, 302, 303, 307, 308];
 /** Bytes that must come within the limit of time. */
 const PROGRESS_BYTES = 2 ** 20;
 
@@ -39,16 +43,20 @@ export interface WebFile {
   readonly path: string;
   /** The limit of time without progress. */
   readonly timeoutMs: number;
+  /** Sent to the origin of `url` alone. Node only: a browser sends them after a redirect too. */
   readonly headers?: Readonly<Record<string, string>>;
   /** What to do where the host answers 401 or 403. */
   readonly advice?: string;
-  /** Called with the size of the file, where an answer says it. Throws where this cannot be. */
-  check?(size: number): void;
+  /**
+   * Called with what an answer says of the whole file: its size, and the mark of its state (ETag,
+   * else Last-Modified); null for what it does not say. Throws where this cannot be.
+   */
+  check?(size: number | null, version: string | null): void;
 }
 
 /**
- * `length` bytes from `at` on of a file of `fileBytes` bytes. If that is null the whole file, of at
- * most `length` bytes.
+ * `length` bytes from `at` on of a file of `fileBytes` bytes; of Infinity all that follow. If
+ * `fileBytes` is null the whole file, of at most `length` bytes.
  */
 export interface Wanted extends WebFile {
   readonly at: number;
@@ -65,15 +73,71 @@ export function bytesOf(wanted: Wanted, stop: AbortController): Promise<Uint8Arr
   return tried(wanted, stop, () => inTurn(wanted.url.host, () => limited(wanted, stop, attempt)));
 }
 
-/** The answer that has all of a file, after at most TRIES tries; its body is not read yet. */
-export function answerWithAll(file: WebFile, stop: AbortController): Promise<Response> {
-  const attempt = async () => {
-    const response = await fetched(file, null, stop.signal);
-    if (response.status === 200) return response;
-    await response.body?.cancel().catch(() => undefined);
-    throw refusal(response, file, 'all bytes');
-  };
-  return tried(file, stop, () => limited(file, stop, attempt));
+/** All bytes of a file, one piece after another. */
+export class WebStream {
+  /** The size of the file as the first answer says it; null where it says none. */
+  size: number | null = null;
+  /** True where the host gives any range of the file. */
+  hasRanges = false;
+  /** Bytes that came. */
+  at = 0;
+  #reader: Reader | null = null;
+
+  /** `stop` ends the stream. */
+  constructor(
+    private readonly file: WebFile,
+    private readonly stop: AbortController,
+  ) {}
+
+  /** The next piece: what comes first, then 1 MiB or what is left, then nothing. */
+  next(): Promise<Uint8Array> {
+    const { file, stop } = this;
+    return tried(file, stop, async () => {
+      try {
+        this.#reader ??= await inTurn(file.url.host, () => {
+          return limited(file, stop, () => this.#request());
+        });
+        return await limited(file, stop, () => this.#piece());
+      } catch (error) {
+        this.#reader = null;
+        // Without ranges a stream cannot go on behind its first piece.
+        throw error instanceof Passing && this.at > 0 && !this.hasRanges ? error.error : error;
+      }
+    });
+  }
+
+  /** Ends the request. */
+  async close(): Promise<void> {
+    await this.#reader?.cancel().catch(() => undefined);
+  }
+
+  async #piece(): Promise<Uint8Array> {
+    const { file, stop, at, size } = this;
+    if (this.#reader === null) return new Uint8Array(0);
+    const piece = await pieceOf(this.#reader, at === 0 ? 1 : PROGRESS_BYTES).catch((cause) => {
+      throw failure(file, stop.signal, 'the answer broke off', cause);
+    });
+    if (size !== null && at + piece.length > size) {
+      throw new FormatError(`damaged: more than ${size} bytes came`, file.path);
+    }
+    if (size !== null && piece.length === 0 && at < size) {
+      throw new Passing(new FormatError(`cut short: ${at} bytes came of ${size}`, file.path));
+    }
+    this.at += piece.length;
+    return piece;
+  }
+
+  /** Asks for all bytes from `at` on; null where there are none. */
+  async #request(): Promise<Reader | null> {
+    const { file, stop, at } = this;
+    const wanted = { ...file, at, length: Infinity, fileBytes: null };
+    const { reader, size, isRange } = await answerOf(wanted, stop.signal);
+    if (at === 0) {
+      this.size = size;
+      this.hasRanges = isRange && size !== null;
+    }
+    return reader;
+  }
 }
 
 type Reader = ReadableStreamDefaultReader<Uint8Array>;
@@ -165,7 +229,7 @@ async function answered(
   progressed: () => void,
 ): Promise<Uint8Array> {
   const { path, at, length, fileBytes } = wanted;
-  const reader = await answerOf(wanted, signal);
+  const { reader } = await answerOf(wanted, signal);
   const bytes = await bodyOf(reader, length, progressed).catch((cause) => {
     throw failure(wanted, signal, 'the answer broke off', cause);
   });
@@ -175,26 +239,35 @@ async function answered(
   throw new Passing(new FormatError(what, path));
 }
 
-/** Asks for a part, and checks status and headers. Null without a body, as of an empty file. */
-async function answerOf(wanted: Wanted, signal: AbortSignal): Promise<Reader | null> {
+/**
+ * Asks for a part, and checks status and headers. `reader` is null without a body, as of an empty
+ * file; `size` is that of the file, null where it is not said or `fetch` unpacks what comes.
+ */
+async function answerOf(wanted: Wanted, signal: AbortSignal) {
   const { at, length, fileBytes } = wanted;
-  const end = at + length - 1;
-  const range = fileBytes === null ? null : `bytes=${at}-${end}`;
+  const isStream = length === Infinity;
+  const end = isStream ? '' : at + length - 1;
+  const range = fileBytes === null && !isStream ? null : `bytes=${at}-${end}`;
   const response = await fetched(wanted, range, signal);
   const { status, headers, body } = response;
   const isRange = status === 206 && range !== null;
   const said = headers.get('content-range')?.trim();
+  const isPacked = !['identity', null].includes(headers.get('content-encoding'));
+  const sizeText = status === 200 ? headers.get('content-length') : said?.replace(/^.*\//, '');
+  const size = isPacked || !/^\d+$/.test(sizeText ?? '') ? null : Number(sizeText);
   try {
-    const size = said?.replace(/^.*\//, '') ?? '';
-    if ((isRange || status === 416) && /^\d+$/.test(size)) wanted.check?.(Number(size));
+    if (isRange || status === 416 || (status === 200 && isStream)) {
+      wanted.check?.(size, headers.get('etag') ?? headers.get('last-modified'));
+    }
+    if (status === 416 && isStream && size === at) return { reader: null, size, isRange };
     // A page sees this header only if the other host exposes it (CORS). Lengths and checksums of
     // bodies are compared in any case.
-    const fits = said?.startsWith(`bytes ${at}-${end}/`) ?? true;
-    const mayBeAll = fileBytes === null || length === fileBytes;
+    const fits = said?.startsWith(`bytes ${at}-${isStream ? '' : `${end}/`}`) ?? !isStream;
+    const mayBeAll = isStream ? at === 0 : fileBytes === null || length === fileBytes;
     if (isRange ? !fits : status !== 200 || !mayBeAll) {
-      throw refusal(response, wanted, `bytes ${at} to ${end}`);
+      throw refusal(response, wanted, `bytes ${at} to ${isStream ? 'the end' : end}`);
     }
-    return body?.getReader() ?? null;
+    return { reader: body?.getReader() ?? null, size, isRange };
   } catch (error) {
     await body?.cancel().catch(() => undefined);
     throw error;
@@ -208,19 +281,36 @@ function failure({ path }: WebFile, signal: AbortSignal, what: string, cause: un
   return new Passing(new Error(`${path}: ${what}: ${why}`, { cause }));
 }
 
-/** Fetches a file, or a range of it; a connection that fails throws a Passing. */
+/** `fetch` that goes to another address a few times at most. */
 async function fetched(
   file: WebFile,
   range: string | null,
   signal: AbortSignal,
 ): Promise<Response> {
-  const headers = range === null ? file.headers : { ...file.headers, range };
+  const { url: first, path } = file;
+  const headers = range === null ? undefined : { range };
   // Chromium's cache runs one request for a file at a time: 12 ranges take 1.4 s with it, 0.36 s
   // without.
   const cache = range === null ? 'no-cache' : 'no-store';
+  let url = first;
   try {
-    return await fetch(file.url, { headers, cache, signal });
+    for (let left = MAX_REDIRECTS; ; left--) {
+      const own = url.origin === first.origin ? { ...file.headers, ...headers } : headers;
+      const init: RequestInit = { headers: own, cache, signal };
+      const response = await fetch(url, { ...init, redirect: 'manual' });
+      // A page is not told the other address; the browser limits how often it goes on.
+      if (response.type === 'opaqueredirect') return await fetch(url, init);
+      const other = response.headers.get('location');
+      if (!REDIRECTS.includes(response.status) || other === null) return response;
+      await response.body?.cancel();
+      if (left === 0) {
+        const what = `the host names another address ${MAX_REDIRECTS} times in a row`;
+        throw new FormatError(what, path);
+      }
+      url = new URL(other, url);
+    }
   } catch (cause) {
+    if (cause instanceof FormatError) throw cause;
     const what = 'the host cannot be reached, or does not allow this page to read it (CORS)';
     throw failure(file, signal, what, cause);
   }

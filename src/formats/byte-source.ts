@@ -1,8 +1,7 @@
 /**
- * The bytes of rows: of a file here, which can be read at any position, or of a stream or a file on
- * a host, which is read from front to back. A file here is never held whole, so its size has no
- * limit. Files that are compressed as a whole are recognized by their first bytes, and read in
- * pieces.
+ * The bytes of rows: of a file, here or on a host, that can be read at any position, or of a stream
+ * that is read from front to back. A file is never held whole, so its size has no limit. Files that
+ * are compressed as a whole are recognized by their first bytes, and read in pieces.
  */
 
 import { open } from 'node:fs/promises';
@@ -65,8 +64,8 @@ export class ByteSource implements BytePipe {
    */
   static async open(path: string, states: FileStates = new Map()): Promise<ByteSource | null> {
     if (isAddress(path)) {
-      const { name, next, close } = await openWeb(path, states);
-      return new ByteSource(name, next, null, close);
+      const { name, next, ranges, close } = await openWeb(path, states);
+      return new ByteSource(name, next, ranges, close);
     }
     const handle = await open(path, 'r');
     try {

@@ -1,12 +1,17 @@
 /**
- * The bytes of a file by its address, from front to back: https://, http://, or hf:// for one of a
- * data set on Hugging Face. A file that changes between two readings is an error.
+ * The bytes of a file by its address: https://, http://, or hf:// for one of a data set on Hugging
+ * Face. One stream gives them from front to back; ranges give those that are needed, where the host
+ * has them. A file that changes between two answers is an error.
  */
 
 import type { BigIntStats } from 'node:fs';
-import { environmentOf, FormatError, messageOf, wrongValue } from '../base/check';
-import { answerWithAll, TIMEOUT_MS, type WebFile } from '../base/http-requests';
+import { environmentOf, FormatError, wrongValue } from '../base/check';
+import { bytesOf, TIMEOUT_MS, type WebFile, WebStream } from '../base/http-requests';
+import { readJoined } from '../store/place';
+import type { ByteFile } from '../table/arrow/batches';
 
+/** Ranges at most this many bytes apart become one request. */
+const MAX_GAP = 2 ** 16;
 /** hf://datasets/OWNER/NAME[@REVISION]/path; only revisions of these forms have slashes. */
 const HUB = /^hf:\/\/datasets\/([^/@]+\/[^/@]+)(?:@(refs\/(?:convert|pr)\/[^/]+|[^/]+))?\/(.+)$/i;
 
@@ -56,34 +61,39 @@ export async function stateOf(address: string, states: FileStates): Promise<File
 }
 
 /**
- * Asks for a file on a host. `next` gives the pieces of what it sends, none only at the end, and
- * `close` ends the request. What an address asks for besides its path may be secret, and is no part
- * of the name.
+ * Asks for a file on a host, and reads its first piece. `next` gives the pieces of its stream, none
+ * only at the end; `ranges` is null where the host gives none; `close` ends all requests. Its name
+ * is without what an address asks for besides its path, which may be secret.
  */
 export async function openWeb(address: string, states: FileStates) {
-  const file = fileOf(address);
-  const { path: name } = file;
+  const given = fileOf(address);
+  const name = given.path;
+  const check = (size: number | null, version: string | null) =>
+    noteState(states, name, { size, version });
+  const file: WebFile = { ...given, check };
   const stop = new AbortController();
-  const { headers, body } = await answerWithAll(file, stop);
-  const isPacked = !['identity', null].includes(headers.get('content-encoding'));
-  const size = isPacked ? null : headers.get('content-length');
-  const version = headers.get('etag') ?? headers.get('last-modified');
-  const close = async () => stop.abort(new Error(`${name}: closed while it was read`));
-  try {
-    noteState(states, name, { size: size === null ? null : Number(size), version });
-  } catch (error) {
-    await close();
-    throw error;
-  }
-  const reader = body?.getReader();
-  const next = async (): Promise<Uint8Array> => {
-    const piece = await reader?.read().catch((cause) => {
-      if (stop.signal.aborted) throw stop.signal.reason;
-      throw new FormatError(`cut short: the answer broke off: ${messageOf(cause)}`, name);
-    });
-    return piece?.value ?? new Uint8Array(0);
+  const stream = new WebStream(file, stop);
+  let first: Uint8Array | null = await stream.next();
+  const { hasRanges, size: byteCount } = stream;
+  const next = async () => {
+    const piece = first;
+    first = null;
+    return piece ?? stream.next();
   };
-  return { name, next, close };
+  // Requests ranges at once; the stream ends.
+  const read: ByteFile['read'] = async (ranges) => {
+    await stream.close();
+    return readJoined(ranges, MAX_GAP, (joined) =>
+      Promise.all(
+        joined.map(({ at, length }) =>
+          bytesOf({ ...file, fileBytes: byteCount, at, length }, stop),
+        ),
+      ),
+    );
+  };
+  const ranges: ByteFile | null = hasRanges && byteCount !== null ? { byteCount, read } : null;
+  const close = async () => stop.abort(new Error(`${name}: closed while it was read`));
+  return { name, next, ranges, close };
 }
 
 /** The file that an address names. Refuses patterns: a host does not list its files. */

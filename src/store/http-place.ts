@@ -58,7 +58,9 @@ export class HttpPlace implements Place {
     signal?: AbortSignal,
   ): Promise<Uint8Array[]> {
     const named = this.#named(file.name);
-    const check = (size: number) => checkFileSize(size, file.bytes, named.path);
+    const check = (size: number | null) => {
+      if (size !== null) checkFileSize(size, file.bytes, named.path);
+    };
     const target = { ...named, fileBytes: file.bytes, check };
     const readAll = (joined: readonly ByteRange[]) =>
       this.#all(

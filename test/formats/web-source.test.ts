@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs';
+import type { ServerResponse } from 'node:http';
 import { Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { FormatError } from '../../src/base/check';
 import { createRows } from '../../src/formats/create-rows';
-import { type OpenRowsOptions, openRecords, openRows } from '../../src/formats/open-rows';
-import type { FileStates } from '../../src/formats/web-source';
+import { type OpenRowsOptions, openRows } from '../../src/formats/open-rows';
 import { RowBatch } from '../../src/table/row-batch';
 import { startHost, type WebHost } from '../store/web-host';
 
@@ -71,24 +71,48 @@ async function columnar(name: string, counts: readonly number[]): Promise<Uint8A
 }
 
 describe.each(Object.keys(expected))('%s', (name) => {
-  it('has the rows of the file', async () => {
+  it('has the rows of the file, also where the host ignores ranges', async () => {
     const { types } = expected[name];
     const bytes = readFileSync(fixtures + name);
     served.set(name, bytes);
     const rows = await tableOf(fixtures + name, { types });
     expect(await tableOf(urlOf(name), { types })).toEqual(rows);
+    host.behave = (_, response) => Boolean(response.writeHead(200).end(bytes));
+    expect(await tableOf(urlOf(name), { types })).toEqual(rows);
   });
 });
 
 describe('what is asked for', () => {
-  it('is one whole file, packed or not', async () => {
+  it('is one stream of lines, packed or not', async () => {
     served.set('docs.jsonl.gz', gzipSync(jsonl));
-    served.set('docs.parquet', await columnar('docs.parquet', [ROWS]));
     for (const name of served.keys()) {
       host.asked.length = 0;
       expectAll(await tableOf(urlOf(name)));
-      expect(ranges()).toEqual([null]);
+      expect(ranges()).toEqual(['bytes=0-']);
     }
+  });
+
+  it('is of Parquet its end, and of each row group the columns that are wanted', async () => {
+    const bytes = await columnar('rows.parquet', [66_000, 66_000, 100]);
+    served.set('rows.parquet', bytes);
+    const table = await tableOf(urlOf('rows.parquet'), { columns: ['n'] });
+    expect(Object.keys(table)).toEqual(['n']);
+    expectAll(table, 132_100);
+    const [first, tail, ...groups] = ranges();
+    expect(first).toBe('bytes=0-');
+    expect(tail).toBe(`bytes=${bytes.length - 2 ** 16}-${bytes.length - 1}`);
+    expect(groups.length).toBe(3);
+    const asked = groups.map((range) => (range ?? '').match(/\d+/g)?.map(Number) as number[]);
+    const sum = asked.reduce((all, [from, last]) => all + last + 1 - from, 0);
+    expect(sum).toBeLessThan(bytes.length / 3);
+  });
+
+  it('is of Arrow its end, all heads at once, and each batch', async () => {
+    served.set('rows.arrow', await columnar('rows.arrow', [8000, 8000, 24_000]));
+    host.behave = () => new Promise((resolve) => setTimeout(() => resolve(false), 20));
+    expectAll(await tableOf(urlOf('rows.arrow')));
+    expect(host.asked.length).toBe(2 + 3 + 3);
+    expect(host.parallel).toBeGreaterThan(1);
   });
 
   it('ends when the rows are left', async () => {
@@ -190,21 +214,58 @@ describe('Hugging Face', () => {
   });
 });
 
+/** Answers the ranges of a file, with other headers where they are given. */
+function ranged(
+  response: ServerResponse,
+  range: string | null,
+  other: { bytes?: Uint8Array; size?: number; from?: number; etag?: string } = {},
+): boolean {
+  const { bytes = jsonl as Uint8Array, from = 0, etag = '"1"' } = other;
+  const { size = bytes.length } = other;
+  const [first, last = bytes.length - 1] = (range ?? '').match(/\d+/g)?.map(Number) ?? [0];
+  const body = bytes.subarray(first, last + 1);
+  const said = `bytes ${first + from}-${first + from + body.length - 1}/${size}`;
+  response.setHeader('etag', etag);
+  return Boolean(response.writeHead(206, { 'content-range': said }).end(body));
+}
+
 describe('a host that fails for a while', () => {
-  it('is asked again', async () => {
-    host.behave = ({ count }, response) => count < 3 && Boolean(response.writeHead(503).end());
+  it('is asked again, for what is behind the bytes that came', { tags: 'thorough' }, async () => {
+    host.behave = ({ count }, response, { socket }) => {
+      if (count === 1) return Boolean(response.writeHead(503).end());
+      if (count > 4) return false;
+      const from = count === 2 ? 0 : Number(/\d+/.exec(host.asked[count - 1].range ?? '')?.[0]);
+      const said = `bytes ${from}-${jsonl.length - 1}/${jsonl.length}`;
+      response.writeHead(206, { 'content-range': said });
+      response.write(jsonl.subarray(from, from + 300_000), () => {
+        setTimeout(() => socket.destroy(), 20);
+      });
+      return true;
+    };
     expectAll(await tableOf(urlOf('docs.jsonl')));
-    expect(host.asked.length).toBe(3);
+    expect(host.asked.length).toBe(5);
+    expect(ranges().slice(0, 2)).toEqual(['bytes=0-', 'bytes=0-']);
+    const last = Number(/\d+/.exec(ranges()[4] ?? '')?.[0]);
+    expect(last).toBeGreaterThan(0);
   });
 
-  it('is not asked again once rows have come', async () => {
+  it('is not asked again within a stream without ranges', async () => {
     host.behave = (_, response, { socket }) => {
       response.writeHead(200, { 'content-length': jsonl.length });
       response.write(jsonl.subarray(0, 300_000), () => setTimeout(() => socket.destroy(), 20));
       return true;
     };
-    await expect(tableOf(urlOf('docs.jsonl'))).rejects.toThrow(/docs.jsonl: cut short: the answer/);
+    await expect(tableOf(urlOf('docs.jsonl'))).rejects.toThrow(/docs.jsonl: the answer broke off/);
     expect(host.asked.length).toBe(1);
+  });
+
+  it('may send a part of what is left, and the rest when it is asked', async () => {
+    host.behave = ({ range }, response) => {
+      const from = Number(/\d+/.exec(range ?? '')?.[0]);
+      return ranged(response, `bytes=${from}-${Math.min(from + 400_000, jsonl.length) - 1}`);
+    };
+    expectAll(await tableOf(urlOf('docs.jsonl')));
+    expect(host.asked.length).toBe(Math.ceil(jsonl.length / 400_000));
   });
 });
 
@@ -223,6 +284,32 @@ describe('a host that cannot be used', () => {
     expect(host.asked.length).toBe(1);
   });
 
+  it('names addresses without end', async () => {
+    host.behave = (_, response) => Boolean(response.writeHead(302, { location: '' }).end());
+    await expect(openRows(urlOf('docs.jsonl'))).rejects.toThrow(/names another address 5 times/);
+  });
+
+  it('sends another range', async () => {
+    host.behave = ({ range }, response) => ranged(response, range, { from: 10 });
+    await expect(openRows(urlOf('docs.jsonl'))).rejects.toThrow(
+      /bytes 0 to the end were asked for, the host answered "bytes 10-/,
+    );
+  });
+
+  it('says that a file is longer or shorter than it is', async () => {
+    const { length } = jsonl;
+    host.behave = ({ range }, response) => {
+      if (Number(/\d+/.exec(range ?? '')?.[0]) < length) {
+        return ranged(response, range, { size: length + 10 });
+      }
+      const said = { 'content-range': `bytes */${length + 10}` };
+      return Boolean(response.writeHead(416, said).end());
+    };
+    await expect(tableOf(urlOf('docs.jsonl'))).rejects.toThrow(/docs.jsonl: cut short/);
+    host.behave = ({ range }, response) => ranged(response, range, { size: length - 10 });
+    await expect(tableOf(urlOf('docs.jsonl'))).rejects.toThrow(/more than \d+ bytes came/);
+  });
+
   it('has an empty file', async () => {
     served.set('none.jsonl', new Uint8Array(0));
     await expect(openRows(urlOf('none.jsonl'))).rejects.toThrow(/none.jsonl: empty/);
@@ -232,27 +319,37 @@ describe('a host that cannot be used', () => {
     const packed = gzipSync(jsonl);
     host.behave = (_, response) => {
       const headers = { 'content-encoding': 'gzip', 'content-length': packed.length };
-      return Boolean(response.writeHead(200, headers).end(packed));
+      const said = { 'content-range': `bytes 0-${packed.length - 1}/${packed.length}` };
+      return Boolean(response.writeHead(206, { ...headers, ...said }).end(packed));
     };
+    const reader = await openRows(urlOf('docs.jsonl'));
+    expect(reader.byteCount).toBe(null);
+    await reader.close();
     expectAll(await tableOf(urlOf('docs.jsonl')));
   });
 });
 
-it.each([
-  ['its mark', { etag: '"2"' }, jsonl],
-  ['its size', {}, jsonl.subarray(0, 1000)],
-])('a file that changes by %s between two readings is an error', async (_, other, bytes) => {
-  const states: FileStates = new Map();
-  const read = async () => {
-    const reader = await openRecords(urlOf('docs.jsonl'), {}, { states });
-    await reader.close();
-  };
-  await read();
-  host.behave = (_, response) => {
-    const headers = { etag: '"1"', 'content-length': bytes.length, ...other };
-    return Boolean(response.writeHead(200, headers).end(bytes));
-  };
-  const error = await read().catch((one) => one);
-  expect(error).toBeInstanceOf(FormatError);
-  expect(error.message).toBe(`${urlOf('docs.jsonl')}: changed while it was read: start again`);
+describe('a file that changes while it is read', () => {
+  it.each([
+    ['its mark', { etag: '"2"' }],
+    ['its size', { size: 1 }],
+  ])('by %s is an error, of ranges', async (_, other) => {
+    const bytes = await columnar('rows.parquet', [66_000, 66_000, 100]);
+    served.set('rows.parquet', bytes);
+    host.behave = ({ range, count }, response) =>
+      ranged(response, range, { bytes, ...(count > 3 && other) });
+    const error = await tableOf(urlOf('rows.parquet')).catch((one) => one);
+    expect(error).toBeInstanceOf(FormatError);
+    expect(error.message).toBe(`${urlOf('rows.parquet')}: changed while it was read: start again`);
+  });
+
+  it('is an error, of a stream that goes on', async () => {
+    host.behave = ({ range, count }, response) => {
+      const from = Number(/\d+/.exec(range ?? '')?.[0]);
+      return ranged(response, `bytes=${from}-${from + 400_000 - 1}`, {
+        etag: count > 1 ? 'W/"2"' : '"1"',
+      });
+    };
+    await expect(tableOf(urlOf('docs.jsonl'))).rejects.toThrow(/changed while it was read/);
+  });
 });

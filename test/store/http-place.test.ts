@@ -192,13 +192,16 @@ describe('a host that fails for a while', () => {
     expect(host.asked.length).toBe(3);
   });
 
-  it('is followed to another address', async () => {
+  it('is followed to another address, five times at most', async () => {
     host.behave = ({ count }, response) => {
       if (count <= 5) response.writeHead(302, { location: `./rows.arrow?${count}` }).end();
       return count <= 5;
     };
     expect(await files.read(file, [{ at: 5, length: 5 }])).toEqual([content.slice(5, 10)]);
     expect(host.asked.length).toBe(6);
+    host.behave = (_, response) => Boolean(response.writeHead(302, { location: '' }).end());
+    expect((await errorOf()).message).toMatch(/rows.arrow: the host names another address 5 times/);
+    expect(host.asked.length).toBe(12);
   });
 
   it('cannot be reached', { tags: 'thorough' }, async () => {
