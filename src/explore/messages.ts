@@ -149,6 +149,7 @@ export interface Questions {
   about: [null, About];
   rows: [{ readonly filter: string }, RowsAnswer];
   cards: [{ readonly rows: readonly number[] }, readonly Card[]];
+  ids: [{ readonly text: string }, readonly string[]];
   search: [SearchRequest, SearchAnswer];
   map: [null, MapAnswer];
   review: [null, ReviewAnswer];

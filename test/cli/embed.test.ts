@@ -118,6 +118,42 @@ describe('embed', () => {
     expect(await readdir(cwd)).toEqual(before);
   });
 
+  it('goes on where it was stopped, as far as texts and model are the same', {
+    tags: 'thorough',
+  }, async () => {
+    const docs = Array.from({ length: 1300 }, (_, id) => ({ id, body: id % 7 ? `t ${id}` : '' }));
+    const { cwd, sound, halfspace } = await started(docs);
+    await sound(EMBED);
+    const [part, whole] = [join(cwd, 'docs.arrow.part'), join(cwd, 'docs.arrow')];
+    const expected = await readFile(whole);
+    expect(existsSync(part)).toBe(false);
+    await runChild([...EMBED.split(' '), '--force'], {
+      cwd,
+      env: { ...STANDS_FOR_IT, HALFSPACE_TEST_SLOW: '1' },
+      meanwhile: async (child) => {
+        while (!existsSync(part) || (await readFile(part)).length === 0) await setTimeout(20);
+        child.kill('SIGKILL');
+      },
+    });
+    const stopped = await readFile(part);
+    const again = async (content: Uint8Array, line = EMBED) => {
+      await writeFile(part, content);
+      const { code, stderr } = await halfspace(`${line} --force`);
+      expect([code, existsSync(part)]).toEqual([0, false]);
+      return Number(/going on behind ([\d,]+)/.exec(stderr)?.[1]?.replace(',', '') ?? 0);
+    };
+    const rowBytes = 8 + 4 * 27;
+    const count = Math.floor(stopped.length / rowBytes);
+    expect(count).toBeGreaterThan(400);
+    expect(await again(stopped.subarray(0, count * rowBytes - 1))).toBe(count - 1);
+    expect(await readFile(whole)).toEqual(expected);
+    const changed = Uint8Array.from(stopped);
+    changed[100 * rowBytes + 20] ^= 1;
+    expect(await again(changed)).toBe(100);
+    expect(await readFile(whole)).toEqual(expected);
+    expect(await again(stopped, EMBED.replace('org/small', 'org/other'))).toBe(0);
+  });
+
   it.each([
     ['embed docs.jsonl --text body -o x.arrow', 2, '--model NAME or FOLDER'],
     ['embed docs.jsonl --text year --model m -o x.arrow', 2, 'holds no texts'],

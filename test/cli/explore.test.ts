@@ -726,6 +726,23 @@ describe.skipIf(!hasChromium)('the page', () => {
     expect(await strong()).toBeLessThan(all);
   });
 
+  it('suggests ids as one types', THOROUGH, async () => {
+    const { page, problems } = await open();
+    await page.getByLabel('Near a row').check();
+    await page.locator('#query').pressSequentially('G3');
+    const suggested = page.locator('#query').locator('..').locator('option');
+    // Those of the first letter may come before.
+    await page.waitForFunction(() => document.querySelectorAll('#ids option').length === 3);
+    expect(
+      await suggested.evaluateAll((all) => all.map((one) => one.getAttribute('value'))),
+    ).toEqual(['g3a', 'g3b', 'g3c']);
+    await page.fill('#query', 'g3c');
+    await page.keyboard.press('Enter');
+    await page.waitForSelector('.found b:text("g3c")');
+    await expectAccessible(page);
+    expect(problems).toEqual([]);
+  });
+
   it('shows how far the first search for a text is', THOROUGH, async () => {
     const { page } = await open();
     let answer: (() => void) | undefined;

@@ -81,7 +81,7 @@ export class MapView {
   async #find(asked: { text?: string; id?: string; row?: number }): Promise<void> {
     const { store } = this;
     const question = { ...asked, k: HITS, filter: store.state.filter };
-    store.change({ isBusy: true });
+    store.change({ isBusy: true, suggested: [] });
     const found = await store.attemptSlowly(() => store.source.ask('search', question));
     store.change({ isBusy: false });
     if (found === undefined) return this.#showNothing();
@@ -122,6 +122,15 @@ export class MapView {
     </main>`;
   }
 
+  /** What is typed as a query; ids like it are suggested. */
+  async #typed(query: string): Promise<void> {
+    const { store } = this;
+    store.change({ query });
+    const isId = store.state.queryKind === 'id' && query.trim() !== '';
+    const suggested = isId ? await store.source.ask('ids', { text: query }).catch(() => []) : [];
+    if (store.state.query === query) store.change({ suggested });
+  }
+
   /** The fields of query and filter. Enter searches, or lists rows where there is no query. */
   #form(): TemplateResult {
     const { filter, about } = this.store.state;
@@ -160,20 +169,22 @@ export class MapView {
 
   /** What a query is, and its field. */
   #query(): TemplateResult {
-    const { queryKind, query, isBusy } = this.store.state;
+    const { queryKind, query, suggested, isBusy } = this.store.state;
     return html`${this.#kinds()}
       <div class="field">
         <input
           id="query"
           type="search"
+          list="ids"
           dir="auto"
           autocomplete="off"
           spellcheck="false"
           aria-label=${queryKind === 'id' ? 'Id of the row' : 'Query by text'}
           placeholder=${queryKind === 'id' ? 'an id' : 'some words'}
           .value=${query}
-          @input=${(event: Event) => this.store.change({ query: typedIn(event) })}
+          @input=${(event: Event) => void this.#typed(typedIn(event))}
         />
+        <datalist id="ids">${suggested.map((id) => html`<option value=${id}></option>`)}</datalist>
         <button class="main" ?disabled=${isBusy}>Search</button>
       </div>`;
   }
@@ -187,7 +198,7 @@ export class MapView {
         type="radio"
         name="kind"
         .checked=${value === queryKind}
-        @change=${() => this.store.change({ queryKind: value })}
+        @change=${() => this.store.change({ queryKind: value, suggested: [] })}
       /><span>${name}</span></label
     >`;
     return html`<div class="kinds" role="radiogroup" aria-label="What to search by">

@@ -47,6 +47,8 @@ interface State {
   readonly map: MapAnswer | null;
   readonly queryKind: QueryKind;
   readonly query: string;
+  /** Ids that contain what is typed, those that begin with it first. */
+  readonly suggested: readonly string[];
   readonly filter: string;
   readonly isLasso: boolean;
   /** The cluster whose points alone are shown strongly; null for all. */
@@ -77,6 +79,7 @@ export class Store {
     map: null,
     queryKind: 'id',
     query: '',
+    suggested: [],
     filter: '',
     isLasso: false,
     cluster: null,

@@ -31,6 +31,8 @@ import { WordSearch } from './word-search';
 /** Characters, at most, of a value on a card, and of a text that is compared. */
 const SNIPPET = 280;
 const LONG_TEXT = 20_000;
+/** Ids that are suggested, at most. */
+const MAX_IDS = 10;
 
 /**
  * Opens an index folder, or reads a file and hashes it by the options of the call. All rows are in
@@ -166,6 +168,20 @@ export class Explored {
         return value === null ? [] : [[name, shown(value, most)]];
       }),
     );
+  }
+
+  /** Ids that have a text in them, in any case, first those that begin with it. */
+  idsLike(text: string): string[] {
+    const wanted = text.trim().toLowerCase();
+    const first: string[] = [];
+    const others: string[] = [];
+    for (let i = 0; i < this.rows.length && first.length < MAX_IDS; i++) {
+      const id = String(this.index.idOf(this.rows[i]));
+      const at = id.toLowerCase().indexOf(wanted);
+      if (at === 0) first.push(id);
+      else if (at > 0 && others.length < MAX_IDS) others.push(id);
+    }
+    return [...first, ...others].slice(0, MAX_IDS);
   }
 
   /** The cards of some rows, in the order given; the text that rows are shown by is a field. */

@@ -195,6 +195,7 @@ export function answersOf(call: Call, explored: Explored, planFile: PlanFile): A
     about: () => explored.about(),
     rows: ({ filter }) => rowsAnswer(explored, checkText('filter', filter)),
     cards: ({ rows }) => explored.cardsOf(rowsOf(explored, rows)),
+    ids: ({ text }) => explored.idsLike(checkText('text', text)),
     search: (asked) => explored.search(searchOf(explored, asked)),
     map,
     review: async () => (await review()).answer(),
