@@ -1,5 +1,5 @@
 // Templates that are filled differently must not be duplicates, and copies and reprints must:
-// `dedup`, and the same with `--whole-texts`, on real texts of this machine with planted fillings,
+// `dedup`, and the same with `--common none`, on real texts of this machine with planted fillings,
 // copies, versions and reprints. The texts are read at run time and are no part of the repository:
 // those of /usr/share/doc and of /usr/share/man, on which the rule was chosen, and the guides of
 // CMake and scripts of Vim, on which it was not.
@@ -19,7 +19,7 @@ import { announce, printTable, sized } from './lib/bench.mjs';
 import { generator } from './lib/random.mjs';
 
 const COMMAND = new URL('../dist/cli.js', import.meta.url).pathname;
-const OPTIONS = [['--whole-texts'], []];
+const OPTIONS = [['--common', 'none'], []];
 /** Texts that are read, templates, and documents with many copies, versions and reprints. */
 const TEXTS = sized(4000, 150);
 const TEMPLATES = sized(200, 8);

@@ -239,6 +239,9 @@ export const VERBS: readonly Verb[] = [
     excludes: {
       'against extend within keep-at-most target-rows grouping': '',
       'extend within keep-at-most target-rows': '',
+      'common apply max-distance min-cosine': '',
+      'common extend against':
+        'what is common depends on all texts; plan old and new ones together',
     },
     summary: 'which rows are nearly the same, and which to keep: a plan',
     usage: 'IN… -o PLAN | IN… --apply PLAN -o OUT',
@@ -252,9 +255,9 @@ export const VERBS: readonly Verb[] = [
         '--keep WHICH = first':
           'The row of a group that is kept: first, last, longest, longest:COLUMN, lowest:COLUMN ' +
           'or highest:COLUMN',
-        '--whole-texts':
-          'Compare whole texts. Without it the text of templates that many rows fill in makes no ' +
-          'rows near',
+        '--common TEXT':
+          'A file with text that makes no rows near, or none. Without it: the text of templates ' +
+          'that many rows fill in',
         '--keep-at-most N: integer 1.. = 1':
           'Keep so many rows of a group, those preferred by --keep',
         '--target-rows N: integer 1..':

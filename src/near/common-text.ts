@@ -139,6 +139,15 @@ export class CommonText {
   }
 }
 
+/** The members of an array, each counted. */
+export function countsOfMembers(members: BigUint64Array): HashCounts {
+  const counts = new HashCounts();
+  counts.reserve(2 * members.length);
+  const halves = halvesOf(members);
+  for (let i = 0; i < halves.length; i += 2) counts.add(halves[i], halves[i + 1], 1);
+  return counts;
+}
+
 /** Fewest different rows of a group that can be a template; of more, so many are looked at. */
 const MIN_ROWS = 8;
 const MAX_ROWS = 32;

@@ -14,7 +14,7 @@ import { LongWork } from '../base/long-work';
 import { Codes } from '../codes/codes';
 import { checkLeast, type Measure } from '../codes/measure';
 import { distance } from '../kernels/hamming';
-import { CommonText, type EachText, templatesIn } from './common-text';
+import { CommonText, countsOfMembers, type EachText, templatesIn } from './common-text';
 import {
   type GatheredRows,
   GROUP_OPTIONS,
@@ -55,11 +55,11 @@ export interface DedupOptions extends GroupOptions {
    */
   targetRows?: number;
   /**
-   * Passes the members of some rows in the order of their texts (`TextHasher.members`) to its
-   * second argument: the text of templates, which many rows fill in, then makes no rows near. Needs
-   * `minJaccard`, and the sets of the rows.
+   * Text that does not make rows near: the members that are common; or a function that passes the
+   * members of some rows in the order of their texts (`TextHasher.members`) to its second argument,
+   * by which the text of templates is found. Needs `minJaccard`, and the sets of the rows.
    */
-  common?: EachText;
+  common?: BigUint64Array | EachText;
   /** An earlier plan, of the first rows of `source`; those behind them are new. */
   extend?: DedupPlan;
 }
@@ -352,7 +352,7 @@ interface FoundText {
 
 /** The options of `dedup` on which common text depends. */
 type CommonOptions = Pick<GroupOptions, 'minJaccard'> & {
-  readonly common?: EachText;
+  readonly common?: BigUint64Array | EachText;
   readonly extend?: unknown;
 };
 
@@ -368,11 +368,19 @@ async function findCommon(
   work: LongWork,
 ): Promise<FoundText> {
   if (common === undefined) return { text: null, stars: null };
-  if (typeof common !== 'function') throw wrongType('common', 'a function', common);
+  const areGiven = common instanceof BigUint64Array;
+  if (!areGiven && typeof common !== 'function') {
+    throw wrongType('common', 'a BigUint64Array or a function', common);
+  }
   if (minJaccard === undefined || rows.vectors?.kind !== 'sparse') {
     throw new Error('"common" needs "minJaccard", and the sets of the rows as vectors');
   }
   if (extend !== undefined) throw new Error('"common" goes without "extend"');
+  if (areGiven) {
+    const members = countsOfMembers(common);
+    const ofAll = { commonOf: () => members, isCompared: () => true };
+    return { text: await CommonText.of(rows, ofAll, work), stars: null };
+  }
   const stars = await starsOf(rows, { keep, near }, work);
   const ofStars = stars.map((star) => star.rows);
   const found = await templatesIn(ofStars, rows, common, work);

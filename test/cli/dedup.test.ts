@@ -468,10 +468,11 @@ describe('text that many texts share', () => {
   beforeAll(() => {
     const rows = letters.map((text) => JSON.stringify({ text }));
     writeFileSync(at('letters.jsonl'), `${rows.join('\n')}\n`);
+    writeFileSync(at('form.txt'), fixed.join('\n'));
   });
 
-  it('makes none near', async () => {
-    const words = ['dedup', 'letters.jsonl', '--force', '-o', 'plan.jsonl'];
+  it.each([[[]], [['--common', 'form.txt']]])('makes none near, by %j', async (options) => {
+    const words = ['dedup', 'letters.jsonl', ...options, '--force', '-o', 'plan.jsonl'];
     const { code, stderr } = await run(words, { cwd: folder });
     expect([code, stderr]).toEqual([0, expect.stringContaining('Common text makes no rows near')]);
     expect(stderr).toMatch(/it is half or more of 31 rows/);
@@ -500,11 +501,24 @@ describe('text that many texts share', () => {
     expect([code, stderr]).toEqual([0, expect.stringContaining('--extend compares whole texts')]);
   });
 
-  it('makes them near by --whole-texts', async () => {
-    const words = ['dedup', 'letters.jsonl', '--whole-texts', '--force', '-o', 'plan.jsonl'];
+  it('makes them near by --common none', async () => {
+    const words = ['dedup', 'letters.jsonl', '--common', 'none', '--force', '-o', 'plan.jsonl'];
     const { code, stderr } = await run(words, { cwd: folder });
     expect([code, stderr]).toEqual([0, expect.not.stringContaining('Common text')]);
     const dropped = lines(at('plan.jsonl')).filter(({ action }) => action === 'drop');
     expect(dropped.length).toBe(30 + 25);
+  });
+
+  it.each([
+    [['--common', 'f.txt', '--extend', 'p.jsonl'], 2, 'does not go with --extend: what is common'],
+    [['--common', 'f.txt', '--apply', 'p.jsonl', '-o', 'k.jsonl'], 2, 'does not go with --apply'],
+    [['--common', 'f.txt'], 1, 'f.txt: no such file or folder'],
+    [['--common', 'f.txt', '--max-distance', '9'], 2, '--common does not go with --max-distance'],
+    [['--common', 'f.txt', '--tf-idf'], 2, '--common needs texts in a file, compared as sets'],
+  ])('refuses %j', async (words, code, message) => {
+    const { code: found, stderr } = await run(['dedup', 'letters.jsonl', ...words], {
+      cwd: folder,
+    });
+    expect([found, stderr]).toEqual([code, expect.stringContaining(message)]);
   });
 });

@@ -1,12 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { ascending } from '../../src/base/arrays';
-import { HashCounts } from '../../src/base/hash-tables';
-import { LongWork } from '../../src/base/long-work';
 import { SimHasher } from '../../src/hashing/simhash';
-import { CommonText, type EachText } from '../../src/near/common-text';
+import type { EachText } from '../../src/near/common-text';
 import { dedup } from '../../src/near/dedup';
-import { gather } from '../../src/near/groups';
-import { rowsOf, withVectors } from '../../src/near/rows';
 import { TextHasher } from '../../src/node';
 import { Draws } from '../reference/random';
 
@@ -101,6 +96,7 @@ const joined = (groups: Uint32Array) =>
   fillings.filter((row) => fillings.some((one) => one < row && groups[one] === groups[row]));
 const found = (groups: Uint32Array) =>
   originalOf.filter((row, i) => groups[row] === groups[originals + i]).length;
+const droppedOf = (kept: Uint8Array) => texts.flatMap((_, row) => (kept[row] === 0 ? [row] : []));
 
 describe('dedup with the text of templates', async () => {
   const before = await dedup(codes, near);
@@ -155,39 +151,40 @@ describe('dedup with the text of templates', async () => {
   });
 });
 
-describe('known common text', async () => {
-  const held = withVectors(rowsOf('codes', codes), vectors);
-  const members = new HashCounts();
-  for (const member of fixedMembers) {
-    members.add(Number(member & 0xffff_ffffn), Number(member >> 32n), 1);
-  }
-  const ofAll = { commonOf: () => members, isCompared: () => true };
-  const common = await CommonText.of(held, ofAll, new LongWork());
+describe('dedup with common text', async () => {
+  const common = BigUint64Array.from(fixedMembers);
+  const plan = await dedup(codes, { ...near, common });
 
-  it('is measured as in plain sets', () => {
-    for (let row = 0; row < texts.length; row++) {
-      const rest = rests[row].size;
-      expect(common.shareOf(row)).toBeCloseTo(rest < 4 ? 1 : 1 - rest / sets[row].size, 12);
-      const other = (7 * row) % texts.length;
-      for (const near of [other, Math.max(0, row - 1)]) {
-        expect(common.overlapOf(row, near)).toBeCloseTo(overlap(row, near), 12);
-      }
+  it('keeps fillings apart', () => {
+    expect(joined(plan.groups)).toEqual([]);
+  });
+
+  it('reports both similarities, as plain sets have them', () => {
+    const { rests: overlaps = [], commons = [], duplicateOf } = plan;
+    const dropped = droppedOf(plan.kept);
+    expect(dropped.length).toBeGreaterThan(100);
+    for (const row of dropped) {
+      const other = duplicateOf[row];
+      expect(overlaps[row]).toBeCloseTo(overlap(row, other), 12);
+      const both = inBoth(sets[row], sets[other]);
+      const jaccard = both / (sets[row].size + sets[other].size - both);
+      expect(plan.jaccards?.[row]).toBeCloseTo(jaccard, 12);
+      expect(overlaps[row] >= 0.5 || commons[row] === 1).toBe(true);
     }
+    texts.forEach((_, row) => {
+      const rest = rests[row].size;
+      expect(commons[row]).toBeCloseTo(rest < 4 ? 1 : 1 - rest / sets[row].size, 12);
+    });
   });
 
   it('finds all pairs that are near by plain sets', { tags: 'thorough' }, async () => {
-    const wanted = { grouping: 'components', near: { minJaccard: 0.6, common } } as const;
-    const groupOf = ascending(texts.length);
-    const order = ascending(texts.length);
-    for (const { rows } of await gather(held, order, wanted, new LongWork())) {
-      for (const row of rows) groupOf[row] = rows[0];
-    }
+    const components = await dedup(codes, { ...near, common, grouping: 'components' });
     for (let a = 0; a < texts.length; a += 7) {
       for (let b = 0; b < texts.length; b++) {
         if (a === b || rests[a].size < 4 || rests[b].size < 4) continue;
         const both = inBoth(sets[a], sets[b]);
         if (both / (sets[a].size + sets[b].size - both) < 0.6 || overlap(a, b) < 0.5) continue;
-        expect(groupOf[a]).toBe(groupOf[b]);
+        expect(components.groups[a]).toBe(components.groups[b]);
       }
     }
   });
@@ -195,7 +192,8 @@ describe('known common text', async () => {
   it('is refused where rows are not compared as sets, and with what has its pairs already', async () => {
     const refused = (options: object) => dedup(codes, { ...near, common: byTexts, ...options });
     await expect(refused({ vectors: undefined })).rejects.toThrow('"common" needs "minJaccard"');
-    await expect(refused({ common: 2 })).rejects.toThrow('"common" expected a function');
+    await expect(refused({ common: 2 })).rejects.toThrow('"common" expected a Big');
+    await expect(refused({ common: [3n] })).rejects.toThrow('"common" expected a Big');
     await expect(refused({ minJaccard: undefined, maxDistance: 3 })).rejects.toThrow(
       '"common" needs',
     );
@@ -204,9 +202,7 @@ describe('known common text', async () => {
     const none = (rows: number[], take: (members: unknown, row: number) => void) =>
       take([], rows[0]);
     await expect(refused({ common: none })).rejects.toThrow('"members" expected a BigUint64Array');
-    await expect(refused({ extend: await dedup(codes, near) })).rejects.toThrow(
-      '"common" goes without',
-    );
+    await expect(refused({ extend: plan })).rejects.toThrow('"common" goes without');
     const others = await new SimHasher({ bits: 64 }).hashAll([[1], [2]]);
     await expect(dedup(others, { maxDistance: 3, common: byTexts })).rejects.toThrow('needs');
   });

@@ -174,7 +174,7 @@ function commonText(commons: Float64Array, groups: Uint32Array): string {
   return (
     `Common text makes no rows near: it is half or more of ${counted(half, 'row')}; ` +
     `${counted(joined, 'group')} of nothing but common text have "common" 1 in the plan; ` +
-    '--whole-texts compares them as they are'
+    '--common none compares whole texts'
   );
 }
 

@@ -8,7 +8,7 @@
  * plan, which go into it too.
  */
 
-import { stat } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { resolve, sep } from 'node:path';
 import { JACCARD } from '../../codes/measure';
 import { applyChecked, readPlanLines } from '../../formats/plan-file';
@@ -94,7 +94,7 @@ async function makePlan(call: Call, input: Input): Promise<0> {
   }
   const options = {
     ...(await nearnessOf(call, rows)),
-    common: commonOf(call, rows),
+    common: await commonOf(call, rows),
     group: within?.ofRows(),
     grouping: call.text('grouping') as Grouping,
     keep: rule.keep(),
@@ -126,21 +126,34 @@ function refuseTarget(call: Call, input: Input): void {
   call.misuse(`the plan ${target} would be one of the files of ${place}: name another place`);
 }
 
-/** What reads texts, to look for the text of templates; undefined where texts count as a whole. */
-function commonOf(
+/**
+ * Text that does not make texts near: the members of the set of the text in the file of `--common`;
+ * or a function to read texts by, in which that of templates is looked for. Undefined for none.
+ */
+async function commonOf(
   call: Call,
   { measure, input, vectors, texts }: Collection,
-): DedupOptions['common'] {
+): Promise<DedupOptions['common']> {
+  const given = call.text('common');
   const hasher = input?.textHasher ?? null;
   const areSets = measure === JACCARD && vectors === null && input?.canReadAgain === true;
-  const isWhole = ['whole-texts', 'extend', 'max-distance'].some((name) => call.has(name));
-  if (hasher === null || !areSets || isWhole) return undefined;
-  return async (rows, take) => {
-    await texts.of(rows, (row, text) => {
-      take(hasher.members(text), row);
-      return '';
-    });
-  };
+  if (hasher === null || !areSets) {
+    if (given === undefined || given === 'none') return undefined;
+    call.misuse('--common needs texts in a file, compared as sets of their tokens');
+  }
+  if (given === undefined) {
+    if (call.has('extend') || call.has('max-distance')) return undefined;
+    return async (rows, take) => {
+      await texts.of(rows, (row, text) => {
+        take(hasher.members(text), row);
+        return '';
+      });
+    };
+  }
+  if (given === 'none') return undefined;
+  const members = hasher.vectorize(await readFile(given, 'utf8')).indices as BigUint64Array;
+  if (members.length === 0) call.fail(`${given}: no words`);
+  return members;
 }
 
 /** Shows the command that makes it so. */
