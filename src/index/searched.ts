@@ -111,17 +111,9 @@ export class Ranges {
 
   /**
    * Entries `first` to `first + count - 1` of those at `where`, 2,048 times the product of query
-   * and centroid, the number that stands for the first, and where the search lies that looks at
-   * them.
+   * and centroid, and the number that stands for the first.
    */
-  add(
-    where: EntriesAt,
-    first: number,
-    count: number,
-    product: number,
-    code = first,
-    room = 0,
-  ): void {
+  add(where: EntriesAt, first: number, count: number, product: number, code = first): void {
     if (this.#length === this.#numbers.length) {
       this.#numbers = grown(this.#numbers);
       this.#floats = new Float32Array(this.#numbers.buffer);
@@ -133,7 +125,6 @@ export class Ranges {
     this.#numbers[this.#length + 4] = code;
     this.#numbers[this.#length + 5] = count;
     this.#floats[this.#length + 6] = product;
-    this.#numbers[this.#length + 7] = room;
     this.#length += RANGE;
     this.entryCount += count;
   }

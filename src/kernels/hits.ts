@@ -5,7 +5,7 @@
  */
 
 import { grown } from '../base/arrays';
-import type { LinearMemory, Room } from './memory';
+import type { LinearMemory } from './memory';
 import { searchKernels } from './search-kernels';
 
 /** An entry of `rows` for a code that stands for no row; searches skip it. */
@@ -77,11 +77,6 @@ const NEXT_HIT = 3;
 const HITS_END = 4;
 const COUNTS = 16;
 
-/** Bytes of a state, a multiple of 16. */
-export function stateBytes(maxWeight: number): number {
-  return (4 * (COUNTS + maxWeight + 1) + 15) & ~15;
-}
-
 export class HitState {
   /** Address of the state. */
   readonly at: number;
@@ -99,17 +94,12 @@ export class HitState {
    * Begins a search for the `want` lightest codes of weights 0 to `maxWeight`. The scratch space
    * holds the state, the extra bytes, and then hits, each aligned to 16 bytes.
    */
-  constructor(
-    memory: LinearMemory,
-    maxWeight: number,
-    want: number,
-    extraBytes: number,
-    room: Room = memory.room,
-  ) {
+  constructor(memory: LinearMemory, maxWeight: number, want: number, extraBytes: number) {
+    const { room } = memory;
     this.at = room.at;
     this.#memory = memory;
     this.#buffer = memory.bytes.buffer;
-    this.extraAt = this.at + stateBytes(maxWeight);
+    this.extraAt = (this.at + 4 * (COUNTS + maxWeight + 1) + 15) & ~15;
     this.#hitsAt = (this.extraAt + extraBytes + 15) & ~15;
     this.#state = new Uint32Array(this.#buffer, this.at, COUNTS + maxWeight + 1).fill(0);
     this.#state[LIMIT] = maxWeight;

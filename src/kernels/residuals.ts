@@ -24,8 +24,8 @@
  */
 
 import { keyOf, rowsOf, weightsOf } from '../base/top-k';
-import { HitState, stateBytes } from './hits';
-import { homeOf, type Room } from './memory';
+import { HitState } from './hits';
+import { homeOf } from './memory';
 import { searchKernels } from './search-kernels';
 
 /**
@@ -198,10 +198,9 @@ export function formulasOf({ tables, zero, factor }: ResidualTables) {
 /**
  * 32-bit numbers of a range of rows, those of one centroid: where they are (`EntriesAt`), the first
  * row of the range, the code that this row stands for (the next row stands for the next code), how
- * many rows, as the bits of a float32 2,048 times the product of query and centroid, and where the
- * search lies behind the first of those that are looked at together.
+ * many rows, and as the bits of a float32 2,048 times the product of query and centroid.
  */
-export const RANGE = 8;
+export const RANGE = 7;
 
 /** Where rows are: the addresses of both halves in their memory, and for how many is room. */
 export type EntriesAt = readonly [sides: number, secondHalves: number, capacity: number];
@@ -240,16 +239,10 @@ const HEAD_BYTES = WORK_BYTES + 4 * RANGE * MAX_RANGES;
 /** Places in a query: the address of its state, and its tables. */
 const STATE = 20;
 const FORMULA_BYTES = 32;
-/** Bytes for hits of each search of several. One that has more moves them out now and then. */
-const HIT_BYTES = 2 ** 16;
-
-/** Bytes of the state of one of several searches, its query and its hits. */
-const roomBytesOf = (bytesPerRow: number) =>
-  stateBytes(MAX_RESIDUAL_WEIGHT) + FORMULA_BYTES + 16 * bytesPerRow + HIT_BYTES;
 
 /**
  * A search for the `want` entries of the lowest weights. Its state lies in the memories that it
- * looks at, so another search there may begin only after `suspend`, or with its own room.
+ * looks at, so another search there may begin only after `suspend`.
  */
 export class EntrySearch {
   readonly #query: ResidualTables;
@@ -268,21 +261,15 @@ export class EntrySearch {
   /** Looks at ranges of entries, `RANGE` numbers each. Entries of scale 0 are skipped. */
   look(list: EntryList, ranges: Uint32Array): void {
     if (ranges.length === 0) return;
-    const rooms = EntryRooms.ofOne(list);
-    rooms.look(list, ranges, [this.enter(list, rooms.at(0))]);
-  }
-
-  /** Goes on in the memory of a list, where its state is in a room. */
-  enter(list: EntryList, room: Room): HitState {
     let own = this.#looked.find((one) => one.list.memory === list.memory);
     if (own === undefined) {
-      own = new Looked(list, this.#query, this.#want, room);
+      own = new Looked(list, this.#query, this.#want);
       this.#looked.push(own);
     }
     const { state } = own;
     if (this.#last !== null && this.#last !== state) state.carry(this.#last);
     this.#last = state;
-    return state;
+    own.look(ranges);
   }
 
   /** Takes all state out of the memories, which other searches may use then, or overwrite. */
@@ -324,86 +311,47 @@ export class EntrySearch {
 /** What a search carries on when its memories are used by others. */
 type Suspended = Pick<HitState, 'limit' | 'held' | 'counts'>;
 
-/** One memory during a search. Behind the state lie the numbers of the formulas and the tables. */
+/**
+ * One memory during a search. Behind the state lie sums and ranges of the kernel, the numbers of
+ * the formulas and the tables.
+ */
 class Looked {
   readonly list: EntryList;
   readonly state: HitState;
 
-  constructor(list: EntryList, query: ResidualTables, want: number, room: Room) {
+  constructor(list: EntryList, query: ResidualTables, want: number) {
     const memory = homeOf(list.memory.bytes);
     this.list = list;
-    const extraBytes = FORMULA_BYTES + query.tables.length;
-    this.state = new HitState(memory, MAX_RESIDUAL_WEIGHT, want, extraBytes, room);
-    const { at, extraAt } = this.state;
+    const extraBytes = HEAD_BYTES + FORMULA_BYTES + query.tables.length;
+    this.state = new HitState(memory, MAX_RESIDUAL_WEIGHT, want, extraBytes);
+    const queryAt = this.state.extraAt + HEAD_BYTES;
     const { base, factor, sideBase, shift, cutFactor } = formulasOf(query);
     const { bytes } = memory;
-    const floats = new Float32Array(bytes.buffer, extraAt, 5);
-    const integers = new Int32Array(bytes.buffer, extraAt, FORMULA_BYTES / 4);
+    const floats = new Float32Array(bytes.buffer, queryAt, 5);
+    const integers = new Int32Array(bytes.buffer, queryAt, FORMULA_BYTES / 4);
     floats[0] = base;
     floats[1] = factor;
     integers[2] = sideBase;
     integers[3] = shift;
     floats[4] = cutFactor;
-    integers[STATE / 4] = at;
-    bytes.set(query.tables, extraAt + FORMULA_BYTES);
-  }
-}
-
-/** Space of a memory in which searches look at its entries together, each with its room. */
-export class EntryRooms {
-  readonly roomBytes: number;
-  readonly #at: number;
-
-  private constructor(at: number, roomBytes: number) {
-    this.roomBytes = roomBytes;
-    this.#at = at;
+    integers[STATE / 4] = this.state.at;
+    bytes.set(query.tables, queryAt + FORMULA_BYTES);
   }
 
-  /** The room of search `i`. */
-  at(i: number): Room {
-    return { at: this.#at + HEAD_BYTES + i * this.roomBytes, byteLength: this.roomBytes };
-  }
-
-  /** For one search, which has all the space of the thread. */
-  static ofOne({ memory }: EntryList): EntryRooms {
-    const { at, byteLength } = homeOf(memory.bytes).room;
-    return new EntryRooms(at, byteLength - HEAD_BYTES);
-  }
-
-  /** Bytes that so many searches of entries of `bytesPerRow` bytes need. */
-  static bytesOf(bytesPerRow: number, count: number): number {
-    return HEAD_BYTES + count * roomBytesOf(bytesPerRow);
-  }
-
-  /** For so many searches; null where the memory has no space for them. */
-  static of({ memory }: EntryList, count: number): EntryRooms | null {
-    const { bytes, bytesPerRow } = memory;
-    const room = homeOf(bytes).spareOf(EntryRooms.bytesOf(bytesPerRow, count));
-    return room && new EntryRooms(room.at, roomBytesOf(bytesPerRow));
-  }
-
-  /** Looks at ranges of searches whose states are in the rooms. */
-  look(list: EntryList, ranges: Uint32Array, states: readonly (HitState | undefined)[]): void {
-    const memory = homeOf(list.memory.bytes);
+  look(ranges: Uint32Array): void {
+    const { bytes, bytesPerRow } = this.list.memory;
+    const memory = homeOf(bytes);
     const kernels = searchKernels(memory);
-    const { bytesPerRow } = list.memory;
-    const rangesAt = this.#at + WORK_BYTES;
+    const { extraAt } = this.state;
+    const rangesAt = extraAt + WORK_BYTES;
     const numbers = new Uint32Array(memory.bytes.buffer, rangesAt, RANGE * MAX_RANGES);
-    const queryAt = this.at(0).at + stateBytes(MAX_RESIDUAL_WEIGHT);
-    for (let from = 0; from < ranges.length; from += RANGE * MAX_RANGES) {
-      const some = ranges.subarray(from, from + RANGE * MAX_RANGES);
-      const count = some.length / RANGE;
+    for (let from = 0; from < ranges.length; from += numbers.length) {
+      const some = ranges.subarray(from, from + numbers.length);
       numbers.set(some);
-      for (let done = 0; ; ) {
-        done += kernels.weighEntries(
-          rangesAt + 4 * RANGE * done,
-          count - done,
-          bytesPerRow / 2,
-          queryAt,
-          this.#at,
-        );
-        if (done === count) break;
-        states[numbers[RANGE * done + RANGE - 1] / this.roomBytes]?.drain();
+      const end = rangesAt + some.byteLength;
+      for (let at = rangesAt; ; this.state.drain()) {
+        at = kernels.weighEntries(at, end, bytesPerRow / 2, extraAt + HEAD_BYTES, extraAt) >>> 0;
+        if (at === end) break;
       }
     }
   }
