@@ -108,9 +108,8 @@ const WRITTEN = {
   'workerd.js': `import hash from './hash.wasm';
 import products from './products.wasm';
 import search from './search.wasm';
-import text from './text.wasm';
 import { adoptModules } from './kernels/memory.js';
-const [shared, plain] = [null, { hash, products, search, text }];
+const [shared, plain] = [null, { hash, products, search }];
 for (const name of Object.keys(plain)) adoptModules({ [name]: { plain: plain[name], shared } });
 export * from './index.js';
 `,
@@ -133,7 +132,7 @@ const modules: Options = {
   clean: true,
   onSuccess: async () => {
     for (const [name, text] of Object.entries(WRITTEN)) writeFileSync(`dist/${name}`, text);
-    for (const name of ['hash', 'products', 'search', 'text']) {
+    for (const name of ['hash', 'products', 'search']) {
       copyFileSync(`src/kernels/${name}.generated.wasm`, `dist/${name}.wasm`);
     }
   },

@@ -1,9 +1,9 @@
-// Compiles src/kernels/**/*.assembly.ts to WebAssembly modules: `hash` hashes vectors and scans codes,
-// `search` is for indexes and joins, `products` for spaces and clusters, and again as `relaxed` for
-// engines with relaxed SIMD, `text` for texts and checksums. Writes each to
-// src/kernels/NAME.generated.ts: the module as a string of ASCII characters, so that there is no file to
-// serve or to find and one source serves every bundler, and the types of its exports as the compiler
-// states them. Writes libzstd there too, as the package zstddec has it.
+// Compiles src/kernels/**/*.assembly.ts to WebAssembly modules: `hash` hashes vectors and texts and
+// scans codes, `search` is for indexes and joins, `products` for spaces and clusters, and again as
+// `relaxed` for engines with relaxed SIMD. Writes each to src/kernels/NAME.generated.ts: the module as a
+// string of ASCII characters, so that there is no file to serve or to find and one source serves every
+// bundler, and the types of its exports as the compiler states them. Writes libzstd there too, as the
+// package zstddec has it.
 
 import { execFile } from 'node:child_process';
 import { copyFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
@@ -125,7 +125,7 @@ else {
   // Each by a process of its own, at once: the compiler uses one core.
   const self = fileURLToPath(import.meta.url);
   const compile = (name) => promisify(execFile)(process.execPath, [self, name]);
-  const names = ['hash', 'search', 'products', 'relaxed', 'text'];
+  const names = ['hash', 'search', 'products', 'relaxed'];
   for (const { stderr } of await Promise.all(names.map(compile))) {
     process.stderr.write(stderr);
   }

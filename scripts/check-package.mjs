@@ -37,7 +37,7 @@ const FILES = [
   ),
   ...['library.js', 'node.js'].map((file) => `dist/${file}`), // for Node
   ...['cli.js', 'explorer.js', 'explorer-style.css'].map((file) => `dist/${file}`),
-  ...['browser.js', 'workerd.js', 'hash.wasm', 'products.wasm', 'search.wasm', 'text.wasm'].map(
+  ...['browser.js', 'workerd.js', 'hash.wasm', 'products.wasm', 'search.wasm'].map(
     (file) => `dist/${file}`,
   ),
   ...['README.md', 'docs.jsonl'].map((file) => `datasets/sample/${file}`),

@@ -42,7 +42,7 @@ async function inWorkerd(consumer, golden) {
     format: 'esm',
     logLevel: 'silent',
   });
-  for (const file of ['hash.wasm', 'search.wasm', 'text.wasm']) {
+  for (const file of ['hash.wasm', 'search.wasm']) {
     await copyFile(join(consumer, 'node_modules/halfspace/dist', file), join(folder, file));
   }
   await writeFile(join(folder, 'golden.json'), JSON.stringify(golden));
@@ -71,7 +71,6 @@ const config :Workerd.Config = (
       (name = "worker.js", esModule = embed "worker.js"),
       (name = "hash.wasm", wasm = embed "hash.wasm"),
       (name = "search.wasm", wasm = embed "search.wasm"),
-      (name = "text.wasm", wasm = embed "text.wasm"),
       (name = "golden.json", text = embed "golden.json"),
     ],
     compatibilityDate = "2025-01-01",

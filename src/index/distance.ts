@@ -6,10 +6,10 @@
  */
 
 import { grown } from '../base/arrays';
-import { keyOf, rowOf, rowsOf, Smallest, weightOf } from '../base/top-k';
-import { distance, distanceOfWords } from '../kernels/hamming';
-import { NO_ROW } from '../kernels/hits';
-import { weightedKernel } from '../kernels/weighted';
+import { rowOf, rowsOf, Smallest, weightOf } from '../base/top-k';
+import { NO_ROW } from '../kernels/code-memory';
+import { distance, distanceOfWords, inGrowingSteps } from '../kernels/hamming';
+import { hammingKernel } from '../kernels/kernels';
 import type { FilterMemory } from './filter';
 import type { Block, MemoryPart, Searched, Stepped, Want, Work } from './searched';
 
@@ -45,6 +45,9 @@ const MIN_SHARE = 1 / 64;
  * With a filter the nearest 8 k rows are sought first, then 8 times as many each time too few pass.
  */
 const FILTERED = 8;
+
+/** Codes between two looks at the limit. */
+const STEP_CODES = 2 ** 13;
 
 /** Tables are made again when a tail has so many times their codes. */
 const MAX_GROWTH = 1.25;
@@ -196,24 +199,35 @@ export class DistanceSearch implements Stepped {
   #scan(block: Block): void {
     if (block.first >= block.end) return;
     const { filter, k } = this.#asked;
-    const limit = this.#limit(this.#best);
-    // With a filter more hits are sought until enough of the nearest are accepted.
+    if (filter === null) {
+      this.#compare(block, this.#best);
+      return;
+    }
+    // More hits are sought until enough of the nearest are accepted.
     let keys: Float64Array | null = null;
-    for (let want = filter === null ? k : FILTERED * k; keys === null; want *= FILTERED) {
-      const found = this.#nearestOf(block, want, limit);
-      keys = filter === null ? found : this.#accepted(found.sort(), filter, found.length < want);
+    for (let want = FILTERED * k; keys === null; want *= FILTERED) {
+      const near = new Smallest(want);
+      this.#compare(block, near);
+      const found = near.result();
+      keys = this.#accepted(found, filter, found.length < want);
     }
     for (let i = 0; i < keys.length; i++) this.#best.take(weightOf(keys[i]), rowOf(keys[i]));
   }
 
-  /** The keys (distance, row) of the nearest of a block, but those of removed rows. */
-  #nearestOf(block: Block, want: number, limit: number): Float64Array {
-    const most = Math.min(want, NO_ROW);
-    const { codes, weights } = weightedKernel.nearest(block.codes, block, this.#code, most, limit);
-    this.#work.codesCompared += block.end - block.first;
-    const keys = new Float64Array(codes.length);
-    for (let i = 0; i < keys.length; i++) keys[i] = keyOf(weights[i], block.codes.rows[codes[i]]);
-    return keys;
+  /** Offers the codes of a block, but those of removed rows, to `near`. */
+  #compare({ codes: { codes, rows }, first, end }: Block, near: Smallest): void {
+    const hamming = hammingKernel();
+    const hits = new Uint32Array(2 * Math.min(STEP_CODES, end - first));
+    this.#work.codesCompared += end - first;
+    inGrowingSteps(first, end, STEP_CODES, (from, to) => {
+      // A lower row may follow at the same distance.
+      const limit = Math.min(this.#limit(this.#best), this.#limit(near)) + 1;
+      const found = hamming.hitsInto(codes, from, to - from, this.#code, limit, hits);
+      for (let i = 0; i < 2 * found; i += 2) {
+        const row = rows[hits[i]];
+        if (row !== NO_ROW) near.take(hits[i + 1], row);
+      }
+    });
   }
 
   /**

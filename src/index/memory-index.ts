@@ -6,8 +6,7 @@
  */
 
 import type { LongWork } from '../base/long-work';
-import { mostCodes } from '../kernels/code-memory';
-import { NO_ROW } from '../kernels/hits';
+import { mostCodes, NO_ROW } from '../kernels/code-memory';
 import { mostRows } from '../kernels/residual-memory';
 import { BLOCK_ROWS } from '../kernels/residuals';
 import type { Id } from './ids';

@@ -7,8 +7,6 @@
 // keep the query in registers. The only branch that depends on the data is the one for a hit, which
 // is rare.
 
-import { END, HIT, NEXT, take } from './hits.assembly';
-
 /** Distance of the last 1..7 bytes: by one load if `whole`, that is if the code has 8 or more. */
 @inline
 function tailDistance(code: usize, query: usize, count: usize, whole: bool): u64 {
@@ -237,32 +235,4 @@ export function hitsBelow(
     hits += 8;
   }
   return hits;
-}
-
-/**
- * Appends the hits among codes `first` to `end - 1` within the falling limit of `state`
- * (hits.assembly.ts) as pairs of u32 (code, distance) in order. Skips codes whose entry in `rows`
- * is 2^32 - 1. Returns the code to continue with: `end`, unless the space for hits is full.
- */
-export function nearestHits(
-  is64: bool, codes: usize, first: u32, end: u32, bytes: usize, query: usize, rows: usize,
-  state: usize,
-): u32 {
-  const full = load<u32>(state, END) - <u32>HIT;
-  const last = codes + <usize>end * bytes;
-  let hits = load<u32>(state, NEXT);
-  for (let code = codes + <usize>first * bytes; code < last; code += bytes) {
-    code = next(is64, code, last, load<u32>(state) + 1, bytes, query);
-    if (code >= last) break;
-    const number = <u32>((code - codes) / bytes);
-    if (load<u32>(rows + (<usize>number << 2)) == 0xffffffff) continue;
-    if (hits > full) {
-      store<u32>(state, hits, NEXT);
-      return number;
-    }
-    take(state, hits, number, distance64(code, query, bytes));
-    hits += <u32>HIT;
-  }
-  store<u32>(state, hits, NEXT);
-  return end;
 }

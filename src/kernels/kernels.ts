@@ -41,16 +41,11 @@ export function sumsKernel(): SumsKernel {
 
 const IS_X86 = /* @__PURE__ */ isX86();
 
-/** True where kernels count the bits of 64-bit words, false where those of 16 bytes at once. */
-export function countsWords(): boolean {
-  const name = chosen();
-  return name === 'popcnt64' || (name !== 'popcnt8' && IS_X86);
-}
-
 /** The kernel of Hamming distances. */
 export function hammingKernel(): HammingKernel {
-  if (chosen() === 'scalar') return scalarHamming;
-  return countsWords() ? popcnt64Hamming : popcnt8Hamming;
+  const name = chosen();
+  if (name === 'scalar') return scalarHamming;
+  return name === 'popcnt64' || (name === 'auto' && IS_X86) ? popcnt64Hamming : popcnt8Hamming;
 }
 
 /**

@@ -12,7 +12,6 @@
 import { type HashKernels, hashModule } from './hash.generated';
 import type { ProductsKernels } from './products.generated';
 import type { SearchKernels } from './search.generated';
-import type { TextKernels } from './text.generated';
 
 const PAGE_BYTES = 65_536;
 /** Pages that 32-bit addresses reach: 4 GiB. Module and memories must state this as maximum. */
@@ -154,8 +153,6 @@ export class LinearMemory {
   search: SearchKernels | undefined;
   /** Set by products.ts, which only spaces and clusters import. */
   products: ProductsKernels | undefined;
-  /** Set by `textKernels`, which only texts and checksums import. */
-  text: TextKernels | undefined;
   #bytes: Uint8Array<ArrayBuffer>;
 
   /** Over an existing memory, which another thread may use as well. */
@@ -174,7 +171,7 @@ export class LinearMemory {
     return new WebAssembly.Instance(code, imports).exports;
   }
 
-  /** The kernels that hash and scan. */
+  /** The kernels that hash and scan, and read texts. */
   get kernels(): HashKernels {
     this.#kernels ??= this.instanceOf(hashModule) as unknown as HashKernels;
     return this.#kernels;

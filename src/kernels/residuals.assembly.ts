@@ -9,7 +9,6 @@
 //
 // Registers are loaded whole, so up to 15 bytes behind the last row are read.
 
-import { END, HIT, NEXT, take } from './hits.assembly';
 import { nibbleMask } from './weighted.assembly';
 
 const ONE: i32 = 2048;
@@ -35,6 +34,37 @@ const SHIFT: usize = 12;
 const CUT: usize = 16;
 const STATE: usize = 20;
 const TABLES: usize = 32;
+
+// The state of a search, as u32 at these byte offsets: 0 the limit (inclusive), the smallest weight
+// that at least `want` of the entries seen do not exceed; 4 `want`; 8 the number of hits within the
+// limit; the address of the next hit; the end of the space for hits; from COUNTS on the number of
+// hits of each weight. Hits that were appended while the limit was higher stay in memory.
+const NEXT: usize = 12;
+const END: usize = 16;
+const COUNTS: usize = 64;
+/** Bytes of a hit: code and weight, as u32. */
+const HIT: usize = 8;
+
+/**
+ * Appends a hit, whose weight must be within the limit, at `at`, and lowers the limit while at
+ * least `want` hits remain within it. The caller advances the address of the next hit.
+ */
+function take(state: usize, at: usize, code: u32, weight: u32): void {
+  store<u32>(at, code);
+  store<u32>(at, weight, 4);
+  const want = load<u32>(state, 4);
+  const counts = state + COUNTS;
+  let limit = load<u32>(state);
+  const place = counts + (weight << 2);
+  store<u32>(place, load<u32>(place) + 1);
+  let held = load<u32>(state, 8) + 1;
+  while (limit > 0 && held - load<u32>(counts + (limit << 2)) >= want) {
+    held -= load<u32>(counts + (limit << 2));
+    limit--;
+  }
+  store<u32>(state, limit);
+  store<u32>(state, held, 8);
+}
 
 /** What a byte of each of 16 rows adds to their sums; `mask` is that of `nibbleMask`. */
 @inline
@@ -307,4 +337,31 @@ export function weighEntries(
 ): usize {
   while (ranges < end && takeRange(ranges, bytes, query, work)) ranges += 28;
   return ranges;
+}
+
+/**
+ * Sorts the hits within the limit, which begin at `hits`, by a counting sort: writes their codes to
+ * `out`, by weight and then as they were seen, and their weights behind the codes. Returns their
+ * number. Overwrites the counts of weights, so the search must have ended.
+ */
+export function sortHits(state: usize, hits: usize, out: usize): u32 {
+  const counts = state + COUNTS;
+  const limit = load<u32>(state);
+  let before: u32 = 0;
+  for (let weight: usize = 0; weight <= limit; weight++) {
+    const here = load<u32>(counts + (weight << 2));
+    store<u32>(counts + (weight << 2), before);
+    before += here;
+  }
+  const weights = out + (<usize>before << 2);
+  for (const end = <usize>load<u32>(state, NEXT); hits < end; hits += HIT) {
+    const weight = load<u32>(hits, 4);
+    if (weight > limit) continue;
+    const count = counts + (<usize>weight << 2);
+    const place = <usize>load<u32>(count);
+    store<u32>(count, <u32>place + 1);
+    store<u32>(out + (place << 2), load<u32>(hits));
+    store<u32>(weights + (place << 2), weight);
+  }
+  return before;
 }

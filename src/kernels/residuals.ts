@@ -24,8 +24,7 @@
  */
 
 import { keyOf, rowsOf, weightsOf } from '../base/top-k';
-import { HitState } from './hits';
-import { homeOf } from './memory';
+import { homeOf, type LinearMemory } from './memory';
 import { searchKernels } from './search-kernels';
 
 /**
@@ -237,18 +236,30 @@ const MAX_RANGES = 4096;
 const WORK_BYTES = 96;
 const HEAD_BYTES = WORK_BYTES + 4 * RANGE * MAX_RANGES;
 /** Places in a query: the address of its state, and its tables. */
-const STATE = 20;
+const QUERY_STATE = 20;
 const FORMULA_BYTES = 32;
 
+/** Indices of u32 in the state of a search; see residuals.assembly.ts. */
+const LIMIT = 0;
+const WANT = 1;
+const HELD = 2;
+const NEXT_HIT = 3;
+const HITS_END = 4;
+const COUNTS = 16;
+/** All u32 of a state: a multiple of 4. */
+const STATE_LENGTH = (COUNTS + MAX_RESIDUAL_WEIGHT + 4) & ~3;
+
 /**
- * A search for the `want` entries of the lowest weights. Its state lies in the memories that it
- * looks at, so another search there may begin only after `suspend`.
+ * A search for the `want` entries of the lowest weights. The limit falls as lighter ones are seen;
+ * found is every entry within the last limit, which may be more than `want`. The state lies in the
+ * memories that it looks at, so another search there may begin only after `suspend`.
  */
 export class EntrySearch {
   readonly #query: ResidualTables;
   readonly #want: number;
   readonly #looked: Looked[] = [];
-  #last: HitState | Suspended | null = null;
+  /** Limit, held hits and counts where the last memory had them. */
+  #last: Uint32Array | null = null;
   /** Keys of (weight, row) that were taken out of the memories. */
   readonly #kept: number[] = [];
 
@@ -267,92 +278,119 @@ export class EntrySearch {
       this.#looked.push(own);
     }
     const { state } = own;
-    if (this.#last !== null && this.#last !== state) state.carry(this.#last);
+    if (this.#last !== null && this.#last !== state) {
+      state[LIMIT] = this.#last[LIMIT];
+      state[HELD] = this.#last[HELD];
+      state.set(this.#last.subarray(COUNTS), COUNTS);
+    }
     this.#last = state;
-    own.look(ranges);
+    own.look(ranges, this.#kept);
   }
 
   /** Takes all state out of the memories, which other searches may use then, or overwrite. */
   suspend(): void {
     if (this.#last === null) return;
-    const { limit, held, counts } = this.#last;
-    this.#last = { limit, held, counts: counts.slice() };
-    this.#take(limit);
+    this.#last = this.#last.slice();
+    this.#drain();
   }
 
   /** With `needsRows` by row; else by position where there is one list, without a look-up. */
   found(needsRows: boolean): FoundEntries {
     const [only] = this.#looked;
     const isOne = this.#looked.length === 1 && this.#kept.length === 0;
-    if (isOne && !needsRows && only.list.positionOf) {
-      const { codes, weights, count } = only.state.sorted();
-      const positions = new Uint32Array(count);
-      for (let i = 0; i < count; i++) positions[i] = only.list.positionOf(codes[i]);
-      return { weights: weights.slice(), rows: null, positions };
-    }
-    const limit = this.#last?.limit ?? 0;
-    this.#take(limit);
-    const end = keyOf(limit + 1, 0);
+    if (isOne && !needsRows && only.list.positionOf && only.hasRoomToSort) return only.found();
+    this.#drain();
+    const end = keyOf((this.#last?.[LIMIT] ?? 0) + 1, 0);
     const keys = Float64Array.from(this.#kept.filter((key) => key < end)).sort();
     return { weights: weightsOf(keys), rows: rowsOf(keys), positions: null };
   }
 
-  #take(limit: number): void {
-    for (const { list, state } of this.#looked) {
-      const { codes, weights, count } = state.drain();
-      for (let i = 0; i < count; i++) {
-        if (weights[i] <= limit) this.#kept.push(keyOf(weights[i], list.rowOf(codes[i])));
-      }
-    }
+  #drain(): void {
+    for (const one of this.#looked) one.drain(this.#kept, this.#last?.[LIMIT] ?? 0);
     this.#looked.length = 0;
   }
 }
 
-/** What a search carries on when its memories are used by others. */
-type Suspended = Pick<HitState, 'limit' | 'held' | 'counts'>;
-
 /**
- * One memory during a search. Behind the state lie sums and ranges of the kernel, the numbers of
- * the formulas and the tables.
+ * One memory during a search. Its scratch space has the state, sums and ranges of the kernel, the
+ * numbers of the formulas and the tables, and hits: pairs (code, weight).
  */
 class Looked {
   readonly list: EntryList;
-  readonly state: HitState;
+  readonly state: Uint32Array;
+  readonly #memory: LinearMemory;
+  readonly #workAt: number;
+  readonly #hitsAt: number;
 
   constructor(list: EntryList, query: ResidualTables, want: number) {
-    const memory = homeOf(list.memory.bytes);
     this.list = list;
-    const extraBytes = HEAD_BYTES + FORMULA_BYTES + query.tables.length;
-    this.state = new HitState(memory, MAX_RESIDUAL_WEIGHT, want, extraBytes);
-    const queryAt = this.state.extraAt + HEAD_BYTES;
+    this.#memory = homeOf(list.memory.bytes);
+    const { bytes, room } = this.#memory;
+    this.#workAt = room.at + 4 * STATE_LENGTH;
+    this.#hitsAt = this.#queryAt + FORMULA_BYTES + query.tables.length;
+    this.state = new Uint32Array(bytes.buffer, room.at, STATE_LENGTH).fill(0);
+    this.state[LIMIT] = MAX_RESIDUAL_WEIGHT;
+    this.state[WANT] = want;
+    this.state[NEXT_HIT] = this.#hitsAt;
+    this.state[HITS_END] = room.at + room.byteLength;
     const { base, factor, sideBase, shift, cutFactor } = formulasOf(query);
-    const { bytes } = memory;
-    const floats = new Float32Array(bytes.buffer, queryAt, 5);
-    const integers = new Int32Array(bytes.buffer, queryAt, FORMULA_BYTES / 4);
+    const floats = new Float32Array(bytes.buffer, this.#queryAt, 5);
+    const integers = new Int32Array(bytes.buffer, this.#queryAt, FORMULA_BYTES / 4);
     floats[0] = base;
     floats[1] = factor;
     integers[2] = sideBase;
     integers[3] = shift;
     floats[4] = cutFactor;
-    integers[STATE / 4] = this.state.at;
-    bytes.set(query.tables, queryAt + FORMULA_BYTES);
+    integers[QUERY_STATE / 4] = room.at;
+    bytes.set(query.tables, this.#queryAt + FORMULA_BYTES);
   }
 
-  look(ranges: Uint32Array): void {
-    const { bytes, bytesPerRow } = this.list.memory;
-    const memory = homeOf(bytes);
-    const kernels = searchKernels(memory);
-    const { extraAt } = this.state;
-    const rangesAt = extraAt + WORK_BYTES;
-    const numbers = new Uint32Array(memory.bytes.buffer, rangesAt, RANGE * MAX_RANGES);
+  get #queryAt(): number {
+    return this.#workAt + HEAD_BYTES;
+  }
+
+  /** Looks at ranges; where there is no space for more hits, moves them to `kept`. */
+  look(ranges: Uint32Array, kept: number[]): void {
+    const kernels = searchKernels(this.#memory);
+    const half = this.list.memory.bytesPerRow / 2;
+    const workAt = this.#workAt;
+    const rangesAt = workAt + WORK_BYTES;
+    const numbers = new Uint32Array(this.state.buffer, rangesAt, RANGE * MAX_RANGES);
     for (let from = 0; from < ranges.length; from += numbers.length) {
       const some = ranges.subarray(from, from + numbers.length);
       numbers.set(some);
       const end = rangesAt + some.byteLength;
-      for (let at = rangesAt; ; this.state.drain()) {
-        at = kernels.weighEntries(at, end, bytesPerRow / 2, extraAt + HEAD_BYTES, extraAt) >>> 0;
+      for (let at = rangesAt; ; this.drain(kept, this.state[LIMIT])) {
+        at = kernels.weighEntries(at, end, half, this.#queryAt, workAt) >>> 0;
         if (at === end) break;
       }
     }
+  }
+
+  /** Moves the hits within a limit, as keys of (weight, row), to `kept`. */
+  drain(kept: number[], limit: number): void {
+    const end = this.state[NEXT_HIT];
+    const hits = new Uint32Array(this.state.buffer, this.#hitsAt, (end - this.#hitsAt) / 4);
+    for (let i = 0; i < hits.length; i += 2) {
+      if (hits[i + 1] <= limit) kept.push(keyOf(hits[i + 1], this.list.rowOf(hits[i])));
+    }
+    this.state[NEXT_HIT] = this.#hitsAt;
+  }
+
+  /** True where the space behind the hits has room for all of them. */
+  get hasRoomToSort(): boolean {
+    return 2 * this.state[NEXT_HIT] - this.#hitsAt <= this.state[HITS_END];
+  }
+
+  /** Ends a search of this memory alone: its hits by weight, sorted by the kernel. */
+  found(): FoundEntries {
+    const { buffer } = this.state;
+    const end = this.state[NEXT_HIT];
+    const count = searchKernels(this.#memory).sortHits(this.state.byteOffset, this.#hitsAt, end);
+    const positions = new Uint32Array(buffer, end, count).slice();
+    const weights = new Uint32Array(buffer, end + 4 * count, count).slice();
+    const { list } = this;
+    for (let i = 0; i < count; i++) positions[i] = list.positionOf?.(positions[i]) ?? positions[i];
+    return { weights, rows: null, positions };
   }
 }

@@ -62,11 +62,11 @@ export class Rotation {
     this.tables = new Uint8Array(buffer, byteOffset + 8 * floats, tableBytes);
     this.centroids = new Float32Array(buffer, byteOffset + centroidsAt, width * centroids);
     const length = 1 / Math.sqrt(size);
-    const { low, high } = halves(seed);
-    for (let at = 0; at < flipCount; at++) {
+    for (let at = 0, bits = 0; at < flipCount; at++, bits >>>= 1) {
       const [transform, i] = [Math.floor(at / size), at % size];
-      const hash = hashDimension(i >>> 5, transform, low, high);
-      this.flips[at] = (hash.low >>> (i & 31)) & 1 ? length : -length;
+      const dimension = (BigInt(transform) << 32n) | BigInt(i >>> 5);
+      if (i % 32 === 0) bits = halves(hashDimension(dimension, seed)).low;
+      this.flips[at] = bits & 1 ? length : -length;
     }
   }
 }

@@ -1,8 +1,7 @@
 // The exports of the WebAssembly module that indexes and joins need; see hash.assembly.ts.
 
 export { dots } from './dots.assembly';
-export { sortHits } from './hits.assembly';
 export { distinctInto, joinRuns, keysInto, scatter, sortLow } from './joins.assembly';
-export { weighEntries } from './residuals.assembly';
+export { sortHits, weighEntries } from './residuals.assembly';
 export { encodeRows, residualTablesInto, rotate } from './rotation.assembly';
 export { weightedHits } from './weighted.assembly';

@@ -123,7 +123,7 @@ function denseSumsInto(rule: Rule, rows: DenseRows, row: number, sums: Float64Ar
   }
   sums.fill(0, 0, rule.bits);
   for (let dimension = 0; dimension < width; dimension++) {
-    addEntry(rule, dimension, 0, vector[dimension], sums);
+    addEntry(rule, BigInt(dimension), vector[dimension], sums);
   }
 }
 
@@ -132,8 +132,7 @@ function sparseSumsInto(rule: Rule, rows: SparseRows, row: number, sums: Float64
   sums.fill(0, 0, rule.bits);
   for (let i = offsets[row]; i < offsets[row + 1]; i++) {
     if (patterns === undefined) {
-      const { low, high } = halves(BigInt(dimensions[i]));
-      addEntry(rule, low, high, values[i], sums);
+      addEntry(rule, BigInt(dimensions[i]), values[i], sums);
     } else {
       addGiven(patterns, i, dimensions.length, values[i], rule.bits, sums);
     }
@@ -141,14 +140,11 @@ function sparseSumsInto(rule: Rule, rows: SparseRows, row: number, sums: Float64
 }
 
 /** Adds one entry by its hashed pattern: word w of the pattern hashes with seed + w. */
-function addEntry(rule: Rule, low: number, high: number, value: number, sums: Float64Array): void {
-  const seed = halves(rule.seed);
+function addEntry(rule: Rule, dimension: bigint, value: number, sums: Float64Array): void {
   const isGaussian = rule.projection === 'gaussian';
   const step = isGaussian ? 4 : 64; // sums for which one hash word suffices
   for (let first = 0; first < rule.bits; first += step) {
-    const seedLow = seed.low + first / step;
-    const carry = seedLow > 0xffff_ffff ? 1 : 0;
-    const hash = hashDimension(low, high, seedLow, seed.high + carry);
+    const hash = halves(hashDimension(dimension, rule.seed + BigInt(first / step)));
     const count = Math.min(step, rule.bits - first);
     if (isGaussian) addGaussians(hash.low, hash.high, value, sums, first, count);
     else addSigned(hash.low, hash.high, value, sums, first, count);
@@ -208,7 +204,7 @@ function addHadamard(rule: Rule, vector: Float32Array | Float64Array, sums: Floa
     mixed.fill(0);
     mixed.set(vector);
     for (let round = 0; round < HADAMARD_ROUNDS; round++) {
-      flip(mixed, BigInt.asUintN(64, rule.seed + BigInt(HADAMARD_ROUNDS * block + round)));
+      flip(mixed, rule.seed + BigInt(HADAMARD_ROUNDS * block + round));
       walshHadamard(mixed);
     }
     sums.set(mixed.subarray(0, Math.min(size, rule.bits - first)), first);
@@ -217,12 +213,10 @@ function addHadamard(rule: Rule, vector: Float32Array | Float64Array, sums: Floa
 
 /** Negates element i where bit i % 64 of the hash of i / 64 is 0. */
 function flip(mixed: Float64Array, seed: bigint): void {
-  const { low, high } = halves(seed);
-  for (let i = 0; i < mixed.length; i += 32) {
-    const hash = hashDimension(i >>> 6, 0, low, high);
-    const bits = (i & 32) === 0 ? hash.low : hash.high;
-    for (let j = i; j < Math.min(i + 32, mixed.length); j++) {
-      if (((bits >>> (j & 31)) & 1) === 0) mixed[j] = -mixed[j];
+  for (let i = 0; i < mixed.length; i += 64) {
+    const { low, high } = halves(hashDimension(BigInt(i / 64), seed));
+    for (let j = 0; j < 64; j++) {
+      if ((((j < 32 ? low : high) >>> (j & 31)) & 1) === 0) mixed[i + j] = -mixed[i + j];
     }
   }
 }

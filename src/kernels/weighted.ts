@@ -1,13 +1,12 @@
 /**
- * Compares the codes of a CodeMemory with a query: by Hamming distance, or by a weighted one. There
- * each bit in which a code differs from the query counts with its own integer weight; the sum of
- * the weights of four bits is looked up in a table of 16.
+ * Weighs the codes of a CodeMemory by a query: each bit in which a code differs from the query
+ * counts with its own integer weight. The sum of the weights of four bits is looked up in a table
+ * of 16.
  */
 
 import type { Range } from '../base/arrays';
+import { NO_ROW, type RowCodes } from './code-memory';
 import { inGrowingSteps } from './hamming';
-import { HitState, type Hits, NO_ROW, type RowCodes } from './hits';
-import { countsWords } from './kernels';
 import { homeOf, Stage } from './memory';
 import { searchKernels } from './search-kernels';
 
@@ -56,28 +55,5 @@ export const weightedKernel = {
         if (rows[hits[i]] !== NO_ROW) take(hits[i], hits[i + 1]);
       }
     });
-  },
-
-  /**
-   * The codes of a range within `maxDistance` that are nearest, but those that stand for no row:
-   * `want` of them, and all as near as the last; by distance. Valid until the next call in this
-   * memory.
-   */
-  nearest(
-    { codes, rows, bytesPerCode }: RowCodes,
-    { first, end }: Range,
-    query: Uint8Array,
-    want: number,
-    maxDistance: number,
-  ): Hits {
-    const memory = homeOf(codes);
-    const state = new HitState(memory, maxDistance, want, bytesPerCode);
-    memory.bytes.set(query, state.extraAt);
-    const given = [bytesPerCode, state.extraAt, rows.byteOffset, state.at] as const;
-    const is64 = countsWords();
-    for (let next = first; ; state.drain()) {
-      next = memory.kernels.nearestHits(is64, codes.byteOffset, next, end, ...given);
-      if (next === end) return state.sorted();
-    }
   },
 };

@@ -5,7 +5,6 @@
 
 import { homeOf } from './memory';
 import type { SetMemory } from './minwise';
-import { textKernels } from './text-kernels';
 
 /** Added to a letter of a script written without spaces. */
 export const DENSE = 0x1_0000;
@@ -32,7 +31,7 @@ export const wordsKernel = {
    */
   readWords(memory: SetMemory, count: number): void {
     const { letters, word, hashes, hashCount } = memory;
-    const kernels = textKernels(homeOf(letters));
+    const { kernels } = homeOf(letters);
     const to = hashes.byteOffset + 8 * hashCount;
     memory.hashCount += kernels.wordHashesInto(letters.byteOffset, count, word.byteOffset, to);
   },
@@ -43,7 +42,7 @@ export const wordsKernel = {
    */
   readAscii(memory: SetMemory, count: number, toLower: boolean): void {
     const { word, hashes, hashCount } = memory;
-    const kernels = textKernels(homeOf(word));
+    const { kernels } = homeOf(word);
     const to = hashes.byteOffset + 8 * hashCount;
     memory.hashCount += kernels.asciiHashesInto(word.byteOffset, count, Number(toLower), to);
   },
@@ -58,7 +57,7 @@ export const wordsKernel = {
     if (added <= 0) return;
     memory.reserve(memory.memberCount + added);
     const { hashes, hashCount, members, memberCount } = memory;
-    const kernels = textKernels(homeOf(members));
+    const { kernels } = homeOf(members);
     const to = members.byteOffset + 8 * memberCount;
     kernels.shinglesInto(hashes.byteOffset, hashCount, width, to);
     memory.memberCount += added;

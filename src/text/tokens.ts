@@ -7,7 +7,7 @@
  */
 
 import { checkOneOf, wrongType, wrongValue } from '../base/check';
-import { hashBytes } from '../kernels/xxhash';
+import { checksum } from '../kernels/xxhash';
 
 /** A function from a text to its tokens. Frequency tables and codes record its `kind`, if any. */
 export type Tokenizer = ((text: string) => Iterable<string>) & { readonly kind?: string };
@@ -169,5 +169,5 @@ const encoder = /* @__PURE__ */ new TextEncoder();
  */
 export function hashWord(word: string): bigint {
   if (typeof word !== 'string') throw wrongType('word', 'a string', word);
-  return hashBytes(encoder.encode(word), 0n);
+  return checksum(encoder.encode(word));
 }

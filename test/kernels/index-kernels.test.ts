@@ -1,9 +1,6 @@
-import { afterEach, describe, expect, it } from 'vitest';
-import { CodeMemory } from '../../src/kernels/code-memory';
+import { describe, expect, it } from 'vitest';
+import { CodeMemory, NO_ROW } from '../../src/kernels/code-memory';
 import { dotsInto } from '../../src/kernels/dots';
-import { distance } from '../../src/kernels/hamming';
-import { NO_ROW } from '../../src/kernels/hits';
-import { forceKernel } from '../../src/kernels/kernels';
 import { Arena } from '../../src/kernels/memory';
 import {
   errorOf,
@@ -240,38 +237,6 @@ describe.each([
   });
 });
 
-describe.each(['popcnt64', 'popcnt8'] as const)('nearest, %s', (name) => {
-  afterEach(() => forceKernel(undefined));
-
-  it.each([1, 7, 8, 12, 16, 32, 64, 100])('finds the nearest of %i bytes', (bytes) => {
-    forceKernel(name);
-    const { memory } = example(bytes, 333, bytes);
-    const query = Uint8Array.from({ length: bytes }, (_, i) => 37 * i);
-    const all = Array.from({ length: 333 }, (_, code) => {
-      return [code, distance(query, memory.codes, code * bytes)];
-    }).filter(([code]) => code % 7 !== 3);
-    for (const want of [1, 20, 1000]) {
-      const range = { first: 5, end: 330 };
-      const near = weightedKernel.nearest(memory, range, query, want, 8 * bytes);
-      const { codes, weights, count } = near;
-      const hits = Array.from({ length: count }, (_, i) => [codes[i], weights[i]]);
-      const own = all.filter(([code]) => code >= range.first && code < range.end);
-      own.sort((a, b) => a[1] - b[1] || a[0] - b[0]);
-      const limit = own[Math.min(want, own.length) - 1][1];
-      expect(hits).toEqual(own.filter(([, d]) => d <= limit));
-    }
-  });
-
-  it('loses nothing when more hits come than its room holds', () => {
-    forceKernel(name);
-    const count = 120_000;
-    const memory = new CodeMemory(8, count);
-    memory.rows.fill(1, 0, count);
-    const range = { first: 0, end: count };
-    expect(weightedKernel.nearest(memory, range, new Uint8Array(8), 10, 3).count).toBe(count);
-  });
-});
-
 it.each([
   [2, 0, 16],
   [26, 5, 60],
@@ -421,7 +386,6 @@ it.each([1, 9, 16, 17, 31, 32, 41, 64, 75])(
           first,
           end - first,
           bits,
-          0,
         ];
         search.look({ memory, rowOf: (entry) => entry }, Uint32Array.from(range));
         return foundBy(search);
@@ -461,7 +425,6 @@ it('entries in several memories, of searches that take turns, are as in plain lo
               entry,
               j < 32 ? 1 : 0,
               one,
-              0,
             ];
           });
           search.look(list, Uint32Array.from(pieces.flat()));
@@ -472,7 +435,7 @@ it('entries in several memories, of searches that take turns, are as in plain lo
       const between = new Search(query, 3);
       between.look(
         lists[0],
-        Uint32Array.of(...entriesAt(memory, memory.bytes.byteOffset), 0, 0, 480, bits[0], 0),
+        Uint32Array.of(...entriesAt(memory, memory.bytes.byteOffset), 0, 0, 480, bits[0]),
       );
       between.suspend();
     }

@@ -1,7 +1,7 @@
-/** The falling limit that the kernels have as the state of hits.assembly.ts. */
+/** The falling limit that the kernel has as the state of residuals.assembly.ts. */
 export class FallingLimit {
   /** All codes that were within the limit when they were taken. */
-  readonly list = { codes: [] as number[], weights: [] as number[], count: 0 };
+  readonly #list: [code: number, weight: number][] = [];
   /** Codes taken, by weight. */
   readonly #counts: Uint32Array;
   readonly #want: number;
@@ -20,9 +20,7 @@ export class FallingLimit {
   /** Adds a code if its weight is within the limit, and lowers the limit as far as possible. */
   take(code: number, weight: number): void {
     if (weight > this.limit) return;
-    this.list.codes.push(code);
-    this.list.weights.push(weight);
-    this.list.count++;
+    this.#list.push([code, weight]);
     this.#counts[weight]++;
     this.held++;
     while (this.limit > 0 && this.held - this.#counts[this.limit] >= this.#want) {
@@ -30,8 +28,9 @@ export class FallingLimit {
     }
   }
 
+  /** All within the last limit. */
   hits() {
-    const { codes, weights, count } = this.list;
-    return { codes: Uint32Array.from(codes), weights: Uint32Array.from(weights), count };
+    const within = this.#list.filter(([, weight]) => weight <= this.limit);
+    return { rows: within.map(([code]) => code), weights: within.map(([, weight]) => weight) };
   }
 }

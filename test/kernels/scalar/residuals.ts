@@ -1,6 +1,5 @@
 /** A search of residual codes in plain loops: what the kernel must equal to the bit. */
 
-import { sortedHits } from '../../../src/kernels/hits';
 import {
   coarseScale,
   type EntryList,
@@ -86,7 +85,6 @@ export class ScalarEntrySearch {
   suspend(): void {}
 
   found() {
-    const { codes, weights } = sortedHits(this.#hits.hits(), this.#hits.limit);
-    return { rows: codes, weights };
+    return this.#hits.hits();
   }
 }
