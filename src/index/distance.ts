@@ -7,8 +7,8 @@
 
 import { grown } from '../base/arrays';
 import { rowOf, rowsOf, Smallest, weightOf } from '../base/top-k';
-import { NO_ROW } from '../kernels/code-memory';
 import { distance, distanceOfWords, inGrowingSteps } from '../kernels/hamming';
+import { NO_ROW } from '../kernels/hits';
 import { hammingKernel } from '../kernels/kernels';
 import type { FilterMemory } from './filter';
 import type { Block, MemoryPart, Searched, Stepped, Want, Work } from './searched';

@@ -4,7 +4,7 @@
  */
 
 import { checkAttached, checkInteger, wrongType } from '../base/check';
-import { NO_ROW } from '../kernels/code-memory';
+import { NO_ROW } from '../kernels/hits';
 import { type Id, MAX_ROWS } from './ids';
 
 /** Which rows a search may return: those that a function accepts, or those of a set of rows. */

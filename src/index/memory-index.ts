@@ -6,7 +6,8 @@
  */
 
 import type { LongWork } from '../base/long-work';
-import { mostCodes, NO_ROW } from '../kernels/code-memory';
+import { mostCodes } from '../kernels/code-memory';
+import { NO_ROW } from '../kernels/hits';
 import { mostRows } from '../kernels/residual-memory';
 import { BLOCK_ROWS } from '../kernels/residuals';
 import type { Id } from './ids';

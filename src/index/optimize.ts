@@ -9,7 +9,7 @@ import { grown } from '../base/arrays';
 import { checkInteger, checkSeed, wrongValue } from '../base/check';
 import type { LongWork } from '../base/long-work';
 import { shareAt } from '../base/random';
-import { NO_ROW } from '../kernels/code-memory';
+import { NO_ROW } from '../kernels/hits';
 import { MAX_RESIDUAL_BYTES } from '../kernels/residuals';
 import type { RowsToAdd } from './add-rows';
 import {

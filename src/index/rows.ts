@@ -5,7 +5,8 @@
  */
 
 import { ascending } from '../base/arrays';
-import { CodeMemory, NO_ROW, type RowCodes } from '../kernels/code-memory';
+import { CodeMemory } from '../kernels/code-memory';
+import { NO_ROW, type RowCodes } from '../kernels/hits';
 import { type Id, IdLookup } from './ids';
 import type { Query } from './query';
 import type { RowsToPlace } from './space';

@@ -5,7 +5,7 @@
  */
 
 import { grown, type Range } from '../base/arrays';
-import type { RowCodes } from '../kernels/code-memory';
+import type { RowCodes } from '../kernels/hits';
 import { type EntriesAt, type EntryList, RANGE } from '../kernels/residuals';
 import type { Query } from './query';
 import type { Probes, Space } from './space';

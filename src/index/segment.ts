@@ -7,7 +7,7 @@
 
 import { grown, type Range, runOf } from '../base/arrays';
 import type { LongWork } from '../base/long-work';
-import { NO_ROW, type RowCodes } from '../kernels/code-memory';
+import { NO_ROW, type RowCodes } from '../kernels/hits';
 import { ResidualMemory } from '../kernels/residual-memory';
 import {
   copyResiduals,

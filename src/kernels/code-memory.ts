@@ -3,17 +3,8 @@
  * so that kernels read both in place. Threads can share it.
  */
 
+import { NO_ROW, type RowCodes } from './hits';
 import { Arena, MAX_DATA_BYTES } from './memory';
-
-/** An entry of `rows` for a code that stands for no row; searches skip it. */
-export const NO_ROW = 0xffff_ffff;
-
-/** The codes that are searched, and the row that each stands for, or NO_ROW. */
-export interface RowCodes {
-  readonly bytesPerCode: number;
-  readonly codes: Uint8Array;
-  readonly rows: Uint32Array;
-}
 
 /** Kernels read (and do not use) up to 16 codes and 7 bytes behind the last. */
 export const CODES_BEHIND = 16;

@@ -1,8 +1,8 @@
 // Fast Walsh-Hadamard transforms of a vector of float64, and the float64 sums of projection
 // 'hadamard': rounds of hashed sign flips, each followed by a transform. Contract: every value is
 // a tree of additions and subtractions whose shape depends on the size alone, as in sums.ts, so it
-// has the same bits. Fast because one pass over memory does three stages, with eight registers of
-// two values; this changes the order in which the tree is computed, not the tree.
+// has the same bits. Fast because one pass over memory does two stages; this changes the order in
+// which the tree is computed, not the tree.
 
 import { twoOf } from './dots.assembly';
 import { hashOfKey, keyOf } from './xxhash.assembly';
@@ -77,44 +77,22 @@ function oneStage(vector: usize, end: usize, span: usize): void {
   }
 }
 
-/** Three stages, of `span`, 2 `span` and 4 `span` bytes. */
-function threeStages(vector: usize, end: usize, span: usize): void {
-  for (; vector < end; vector += span << 3) {
+/** Two stages, of `span` and 2 `span` bytes. */
+function twoStages(vector: usize, end: usize, span: usize): void {
+  for (; vector < end; vector += span << 2) {
     for (let at = vector; at < vector + span; at += PAIR) {
-      let p = at;
-      const a0 = v128.load(p);
-      const a1 = v128.load((p += span));
-      const a2 = v128.load((p += span));
-      const a3 = v128.load((p += span));
-      const a4 = v128.load((p += span));
-      const a5 = v128.load((p += span));
-      const a6 = v128.load((p += span));
-      const a7 = v128.load((p += span));
-      const b0 = f64x2.add(a0, a1);
-      const b1 = f64x2.sub(a0, a1);
-      const b2 = f64x2.add(a2, a3);
-      const b3 = f64x2.sub(a2, a3);
-      const b4 = f64x2.add(a4, a5);
-      const b5 = f64x2.sub(a4, a5);
-      const b6 = f64x2.add(a6, a7);
-      const b7 = f64x2.sub(a6, a7);
-      const c0 = f64x2.add(b0, b2);
-      const c1 = f64x2.add(b1, b3);
-      const c2 = f64x2.sub(b0, b2);
-      const c3 = f64x2.sub(b1, b3);
-      const c4 = f64x2.add(b4, b6);
-      const c5 = f64x2.add(b5, b7);
-      const c6 = f64x2.sub(b4, b6);
-      const c7 = f64x2.sub(b5, b7);
-      p = at;
-      v128.store(p, f64x2.add(c0, c4));
-      v128.store((p += span), f64x2.add(c1, c5));
-      v128.store((p += span), f64x2.add(c2, c6));
-      v128.store((p += span), f64x2.add(c3, c7));
-      v128.store((p += span), f64x2.sub(c0, c4));
-      v128.store((p += span), f64x2.sub(c1, c5));
-      v128.store((p += span), f64x2.sub(c2, c6));
-      v128.store((p += span), f64x2.sub(c3, c7));
+      const a = v128.load(at);
+      const b = v128.load(at + span);
+      const c = v128.load(at + span * 2);
+      const d = v128.load(at + span * 3);
+      const sum = f64x2.add(a, b);
+      const difference = f64x2.sub(a, b);
+      const otherSum = f64x2.add(c, d);
+      const otherDifference = f64x2.sub(c, d);
+      v128.store(at, f64x2.add(sum, otherSum));
+      v128.store(at + span, f64x2.add(difference, otherDifference));
+      v128.store(at + span * 2, f64x2.sub(sum, otherSum));
+      v128.store(at + span * 3, f64x2.sub(difference, otherDifference));
     }
   }
 }
@@ -126,8 +104,8 @@ function threeStages(vector: usize, end: usize, span: usize): void {
 export function walshHadamard<T>(vector: usize, end: usize, flips: usize): void {
   firstStages<T>(vector, end, flips);
   let span: usize = 4 * PAIR;
-  for (; span << 3 <= end - vector; span <<= 3) threeStages(vector, end, span);
-  for (; span < end - vector; span <<= 1) oneStage(vector, end, span);
+  for (; span << 2 <= end - vector; span <<= 2) twoStages(vector, end, span);
+  if (span < end - vector) oneStage(vector, end, span);
 }
 
 /** Copies `width` values as float64, and zeros up to `end`. */

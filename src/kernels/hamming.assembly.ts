@@ -147,22 +147,6 @@ export function next4(
   return code < end && distance4(code, q0, q1, q2, q3) >= limit ? code + 32 : code;
 }
 
-/** Codes of a multiple of 32 bytes; reads the query from memory. */
-export function nextBlocks(code: usize, end: usize, limit: u64, query: usize, bytes: usize): usize {
-  while (code < end) {
-    const last = code + bytes;
-    let sum: u64 = 0;
-    let q = query;
-    do {
-      sum += words(code, q, 0) + words(code, q, 8) + (words(code, q, 16) + words(code, q, 24));
-      code += 32;
-      q += 32;
-    } while (code != last);
-    if (sum < limit) return code - bytes;
-  }
-  return code;
-}
-
 /** Codes of any width. */
 export function nextAny(code: usize, end: usize, limit: i32, query: usize, bytes: usize): usize {
   while (code < end && distanceInline(code, query, bytes) >= limit) code += bytes;
@@ -200,7 +184,6 @@ function next64(code: usize, end: usize, limit: i32, bytes: usize, query: usize)
   }
   if (bytes == 16) return next2(code, end, limit, load<u64>(query), load<u64>(query, 8));
   if (bytes == 8) return next1(code, end, limit, load<u64>(query));
-  if ((bytes & 31) == 0) return nextBlocks(code, end, limit, query, bytes);
   return nextAny(code, end, limit, query, bytes);
 }
 

@@ -2,10 +2,10 @@
 //
 // Fast because a table of 16 bytes fits a register: one swizzle looks up four bits of 16 rows (the
 // method of "fast scan" in FAISS and of ScaNN). Sums of bytes are widened once in four bytes of a
-// row, since 8 entries of at most 31 stay below 256. Two blocks at a time share the loads of the
-// tables. Products of 16-bit integers, eight at a time, find the rows that their sides do not rule
-// out; only of these blocks the second halves of codes are read, and only rows that a mask in
-// float32 leaves are weighed one by one, in the operations of the scalar kernel.
+// row, since 8 entries of at most 31 stay below 256. Products of 16-bit integers, eight at a time,
+// find the rows that their sides do not rule out; only of these blocks the second halves of codes
+// are read, and only rows that a mask in float32 leaves are weighed one by one, in the operations
+// of the scalar kernel.
 //
 // Registers are loaded whole, so up to 15 bytes behind the last row are read.
 
@@ -13,16 +13,14 @@ import { nibbleMask } from './weighted.assembly';
 
 const ONE: i32 = 2048;
 const BLOCK: u32 = 16;
-/** Four bytes of each row of a block, in bytes: after these, sums of bytes are widened. */
-const PART: usize = 64;
 /** Bytes of the coarse scales of a block, and of its scales. */
 const COARSE: usize = 32;
 const SCALES: usize = 64;
 /** Bytes of four scales. */
 const FOUR: usize = 16;
 
-// Places in `work`: 16-bit sums of the sides of two blocks, and those of the second halves of one.
-const SECOND: usize = 64;
+// In `work` are 16-bit sums of the sides of a block, and behind them those of the second halves.
+const SECOND: usize = 32;
 
 // Places in `query`: the base and the factor as f32; of sides the base and the shift as i32, and
 // what makes a cut of a difference of cosines, as f32; the address of the state of the search.
@@ -99,40 +97,6 @@ function sumBlock(block: usize, lanes: usize, bytes: usize, tables: usize, sums:
   }
   v128.store(sums, first);
   v128.store(sums, last, 16);
-}
-
-/** The same for a whole block and another one; the tables are loaded once for both. */
-function sumTwoBlocks(
-  block: usize, other: usize, lanes: usize, bytes: usize, tables: usize, sums: usize,
-): void {
-  const mask = nibbleMask(bytes);
-  let first = i16x8.splat(0);
-  let second = i16x8.splat(0);
-  let third = i16x8.splat(0);
-  let fourth = i16x8.splat(0);
-  const end = block + bytes * BLOCK;
-  while (block < end) {
-    let a = i8x16.splat(0);
-    let b = i8x16.splat(0);
-    const part = min(block + PART, end);
-    do {
-      const low = v128.load(tables);
-      const high = v128.load(tables, 16);
-      a = i8x16.add(a, addOf(block, low, high, mask));
-      b = i8x16.add(b, addOf(other, low, high, mask));
-      block += 16;
-      other += lanes;
-      tables += 32;
-    } while (block < part);
-    first = i16x8.add(first, i16x8.extend_low_i8x16_u(a));
-    second = i16x8.add(second, i16x8.extend_high_i8x16_u(a));
-    third = i16x8.add(third, i16x8.extend_low_i8x16_u(b));
-    fourth = i16x8.add(fourth, i16x8.extend_high_i8x16_u(b));
-  }
-  v128.store(sums, first);
-  v128.store(sums, second, 16);
-  v128.store(sums, third, 32);
-  v128.store(sums, fourth, 48);
 }
 
 /** Which of eight rows have more than `cut` as the product of their sides and coarse scale. */
@@ -270,7 +234,7 @@ function takeHits(
  */
 function takeRange(ranges: usize, bytes: usize, query: usize, work: usize): bool {
   const state = <usize>load<u32>(query, STATE);
-  const full = load<u32>(state, END) - 2 * BLOCK * <u32>HIT;
+  const full = load<u32>(state, END) - BLOCK * <u32>HIT;
   const sides = <usize>load<u32>(ranges);
   const secondHalves = <usize>load<u32>(ranges, 4);
   const capacity = load<u32>(ranges, 8);
@@ -284,7 +248,7 @@ function takeRange(ranges: usize, bytes: usize, query: usize, work: usize): bool
   const scalesAt = bytes * BLOCK;
   const stride = scalesAt + COARSE;
   const secondStride = scalesAt + SCALES;
-  for (let row = from & ~15; row < end; row += 2 * BLOCK) {
+  for (let row = from & ~15; row < end; row += BLOCK) {
     if (load<u32>(state, NEXT) > full) {
       const done = max(row, from) - from;
       store<u32>(ranges, from + done, 12);
@@ -293,32 +257,15 @@ function takeRange(ranges: usize, bytes: usize, query: usize, work: usize): bool
       return false;
     }
     const block = sides + <usize>(row / BLOCK) * stride;
-    const other = block + stride;
     const lanes = min<u32>(BLOCK, capacity - row);
-    const otherLanes = min<u32>(BLOCK, capacity - row - lanes);
     const coarse = block + bytes * lanes;
-    const otherCoarse = other + bytes * otherLanes;
-    let mask: u32;
-    if (end - row <= BLOCK) {
-      sumBlock(block, lanes, bytes, query + TABLES, work);
-      mask = sidesMask(work, coarse, base, shift, cut);
-    } else {
-      sumTwoBlocks(block, other, otherLanes, bytes, query + TABLES, work);
-      mask = sidesMask(work, coarse, base, shift, cut)
-        | sidesMask(work + COARSE, otherCoarse, base, shift, cut) << BLOCK;
-    }
+    sumBlock(block, lanes, bytes, query + TABLES, work);
+    let mask = sidesMask(work, coarse, base, shift, cut);
     if (row < from) mask &= -1 << (from & 15);
-    if (end - row < 2 * BLOCK) mask &= (1 << (end - row)) - 1;
+    if (end - row < BLOCK) mask &= (1 << (end - row)) - 1;
     if (mask == 0) continue;
     const second = secondHalves + <usize>(row / BLOCK) * secondStride;
-    const few = mask & 0xffff;
-    if (few) takeHits(few, codes + row, second, coarse, work, lanes, bytes, query, more, work);
-    if (mask >> BLOCK) {
-      takeHits(
-        mask >> BLOCK, codes + row + BLOCK, second + secondStride, otherCoarse, work + COARSE,
-        otherLanes, bytes, query, more, work,
-      );
-    }
+    takeHits(mask, codes + row, second, coarse, work, lanes, bytes, query, more, work);
     cut = i16x8.splat(<i16>cutOf(query, more, load<i32>(state)));
   }
   return true;
@@ -327,7 +274,7 @@ function takeRange(ranges: usize, bytes: usize, query: usize, work: usize): bool
 /**
  * Hits among the rows of the ranges up to `end` (seven 32-bit numbers each, see RANGE in
  * residuals.ts), as pairs of u32 (code, weight). `bytes` are the bytes of half a code, `query` is
- * the address of the formulas and the tables, and `work` is space for 96 bytes.
+ * the address of the formulas and the tables, and `work` is space for 64 bytes.
  *
  * Returns the address of the next range: the end, unless the space for hits is full. Then that
  * range is changed to begin where to continue.

@@ -5,8 +5,8 @@
  */
 
 import type { Range } from '../base/arrays';
-import { NO_ROW, type RowCodes } from './code-memory';
 import { inGrowingSteps } from './hamming';
+import { NO_ROW, type RowCodes } from './hits';
 import { homeOf, Stage } from './memory';
 import { searchKernels } from './search-kernels';
 

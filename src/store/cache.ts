@@ -11,7 +11,8 @@ import { similaritiesWith } from '../index/rows';
 import type { CodeRange, Ranges } from '../index/searched';
 import type { Probes } from '../index/space';
 import type { RowVectors, VectorColumns } from '../index/vectors/row-vectors';
-import { CODES_BEHIND, NO_ROW, type RowCodes } from '../kernels/code-memory';
+import { CODES_BEHIND } from '../kernels/code-memory';
+import { NO_ROW, type RowCodes } from '../kernels/hits';
 import { Arena, MAX_DATA_BYTES } from '../kernels/memory';
 import {
   bytesOfRow,

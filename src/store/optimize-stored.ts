@@ -16,7 +16,7 @@ import { type Best, CosineSearch } from '../index/search';
 import type { Space } from '../index/space';
 import { type Chunk, chunksOf, type EvaluationQuery, type TakeChunks } from '../index/truth';
 import type { DenseVectors } from '../index/vectors/dense-vectors';
-import { NO_ROW } from '../kernels/code-memory';
+import { NO_ROW } from '../kernels/hits';
 import { NO_PARTITION, ROWS, someOf } from './blocks';
 import type { FolderChange, NextSegment } from './change';
 import { type Content, noVectorsOf, RowSet, type StoredSegment } from './content';

@@ -8,7 +8,7 @@
 
 import { isValid } from '../base/arrays';
 import { describe } from '../base/check';
-import { hashOfPair, newSecret } from '../base/hash-tables';
+import { HashCounts } from '../base/hash-tables';
 import type { SparseRows } from '../kernels/sums';
 import {
   checkNumbers,
@@ -279,28 +279,17 @@ export interface Entries {
  * is ascending, so that every caller gets the same float64. Immutable.
  */
 export class SparseUnit {
-  /**
-   * A hash table with linear probing, three values a cell: low and high half of the dimension, and
-   * the number of its entry + 1, or 0 in a free cell. More than half of the cells are free, so that
-   * every search ends.
-   */
-  readonly #cells: Uint32Array;
+  /** By dimension the number of its entry + 1. */
+  readonly #entries = new HashCounts();
   /** Values by entry, divided by the length. */
   readonly #values: Float64Array;
-  /** A hash shifted right by this is the number of a cell. */
-  readonly #shift: number;
-  readonly #secret = newSecret();
 
   /** Copies entries `from` to `to - 1`, of distinct dimensions; a `length` of 0 gives zeros. */
   constructor({ halves, weights }: Entries, from: number, to: number, length: number) {
-    this.#shift = Math.min(31, Math.clz32(2 * (to - from)));
-    this.#cells = new Uint32Array(3 * 2 ** (32 - this.#shift));
+    this.#entries.reserve(2 * (to - from)); // other dimensions are soon known not to be there
     this.#values = new Float64Array(to - from);
     for (let i = from; i < to; i++) {
-      const at = this.#cellOf(halves[2 * i], halves[2 * i + 1]);
-      this.#cells[at] = halves[2 * i];
-      this.#cells[at + 1] = halves[2 * i + 1];
-      this.#cells[at + 2] = i - from + 1;
+      this.#entries.add(halves[2 * i], halves[2 * i + 1], i - from + 1);
       this.#values[i - from] = length > 0 ? weights[i] / length : 0;
     }
   }
@@ -309,7 +298,7 @@ export class SparseUnit {
   dot({ halves, weights }: Entries, from: number, to: number): number {
     let sum = 0;
     for (let i = from; i < to; i++) {
-      const entry = this.#cells[this.#cellOf(halves[2 * i], halves[2 * i + 1]) + 2];
+      const entry = this.#entries.countOf(halves[2 * i], halves[2 * i + 1]);
       if (entry > 0) sum += weights[i] * this.#values[entry - 1];
     }
     return sum;
@@ -317,20 +306,6 @@ export class SparseUnit {
 
   /** Calls `take` with the low and the high half of each dimension, and its value. */
   each(take: (low: number, high: number, value: number) => void): void {
-    const cells = this.#cells;
-    for (let at = 0; at < cells.length; at += 3) {
-      if (cells[at + 2] > 0) take(cells[at], cells[at + 1], this.#values[cells[at + 2] - 1]);
-    }
-  }
-
-  /** The index in `#cells` of a dimension's cell, or of the free cell where it would be. */
-  #cellOf(low: number, high: number): number {
-    const cells = this.#cells;
-    let at = 3 * (hashOfPair(low, high, this.#secret) >>> this.#shift);
-    while (cells[at + 2] > 0 && (cells[at] !== low || cells[at + 1] !== high)) {
-      at += 3;
-      if (at === cells.length) at = 0;
-    }
-    return at;
+    this.#entries.each((low, high, entry) => take(low, high, this.#values[entry - 1]));
   }
 }

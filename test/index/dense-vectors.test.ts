@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { SimHashIndex } from '../../src/index';
 import { DenseVectors } from '../../src/index/vectors/dense-vectors';
-import { NO_ROW } from '../../src/kernels/code-memory';
+import { NO_ROW } from '../../src/kernels/hits';
 import { lengthOf } from '../../src/vectors/vectors';
 import { Draws } from '../reference/random';
 

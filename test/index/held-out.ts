@@ -2,7 +2,7 @@ import { LongWork } from '../../src/base/long-work';
 import type { MemoryIndex } from '../../src/index/memory-index';
 import type { RowsToPlace } from '../../src/index/space';
 import { eachRun } from '../../src/index/truth';
-import { NO_ROW } from '../../src/kernels/code-memory';
+import { NO_ROW } from '../../src/kernels/hits';
 
 /** The rows of an index that never train a space, ascending. */
 export async function heldOutRows(index: MemoryIndex): Promise<Uint32Array> {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { CodeMemory, NO_ROW } from '../../src/kernels/code-memory';
+import { CodeMemory } from '../../src/kernels/code-memory';
 import { dotsInto } from '../../src/kernels/dots';
+import { NO_ROW } from '../../src/kernels/hits';
 import { Arena } from '../../src/kernels/memory';
 import {
   errorOf,

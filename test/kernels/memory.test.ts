@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { SimHasher } from '../../src/hashing/simhash';
-import { CodeMemory, NO_ROW } from '../../src/kernels/code-memory';
+import { CodeMemory } from '../../src/kernels/code-memory';
+import { NO_ROW } from '../../src/kernels/hits';
 import { allocateCodes, LinearMemory, memoryOf } from '../../src/kernels/memory';
 import { ResidualMemory } from '../../src/kernels/residual-memory';
 import { residualByte, scalesOf } from '../../src/kernels/residuals';

@@ -5,8 +5,8 @@
  */
 
 import { ascending } from '../../base/arrays';
-import { NO_ROW } from '../../kernels/code-memory';
 import { dotsInto, type RowValues } from '../../kernels/dots';
+import { NO_ROW } from '../../kernels/hits';
 import { Arena, grownShared, sharedValues } from '../../kernels/memory';
 import type { RowsOfLengths } from '../../kernels/products';
 import { cosineOf, type DenseMatrix, isUsualSum, lengthOf } from '../../vectors/vectors';

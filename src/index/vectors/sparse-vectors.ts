@@ -3,7 +3,7 @@
  * bits), each with a float32 weight. Entries lie in parts that never move, each row in one part.
  */
 
-import { NO_ROW } from '../../kernels/code-memory';
+import { NO_ROW } from '../../kernels/hits';
 import { grownShared, sharedValues } from '../../kernels/memory';
 import type { SparseColumns } from '../../table/sealed/index-rows';
 import { canonicalRows, SparseUnit } from '../../vectors/sparse-rows';

@@ -1,6 +1,6 @@
 /** Weighted Hamming distances in plain loops: what the kernel must equal. */
 
-import { NO_ROW } from '../../../src/kernels/code-memory';
+import { NO_ROW } from '../../../src/kernels/hits';
 import type { weightedKernel } from '../../../src/kernels/weighted';
 
 export const scalarWeighted: Pick<typeof weightedKernel, 'eachWithin'> = {
