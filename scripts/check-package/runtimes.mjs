@@ -42,7 +42,7 @@ async function inWorkerd(consumer, golden) {
     format: 'esm',
     logLevel: 'silent',
   });
-  for (const file of ['hash.wasm', 'search.wasm']) {
+  for (const file of ['hash.wasm', 'products.wasm', 'search.wasm']) {
     await copyFile(join(consumer, 'node_modules/halfspace/dist', file), join(folder, file));
   }
   await writeFile(join(folder, 'golden.json'), JSON.stringify(golden));
@@ -70,6 +70,7 @@ const config :Workerd.Config = (
     modules = [
       (name = "worker.js", esModule = embed "worker.js"),
       (name = "hash.wasm", wasm = embed "hash.wasm"),
+      (name = "products.wasm", wasm = embed "products.wasm"),
       (name = "search.wasm", wasm = embed "search.wasm"),
       (name = "golden.json", text = embed "golden.json"),
     ],

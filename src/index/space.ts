@@ -56,6 +56,8 @@ export interface Probes {
   readonly partitions: Uint32Array;
   /** Of each 2,048 times the product of the query and the shortened centroid. */
   readonly products: Float64Array;
+  /** Of searches that visit partitions together: where the room of each visit begins. */
+  readonly rooms?: Uint32Array;
 }
 
 export class Space {
