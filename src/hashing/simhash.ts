@@ -201,13 +201,43 @@ export class SimHasher {
   }
 
   /**
-   * `hashAll` as a part of a longer call.
+   * `hashAll` as a part of a longer call. Codes without null rows have no validity. Parts are views
+   * of the batch, which therefore must not change until the work has ended.
    * @internal
    */
   async hashBatch(batch: VectorBatch, work: LongWork): Promise<Codes> {
-    const { job, codes } = hashingOf(this.#rows, this.origin, batch);
+    const hasher = this.#rows;
+    const matrix = matrixOf(batch, this.dimensions);
+    const isDense = isDenseMatrix(matrix);
+    const count = checkMatrix(matrix);
+    if (isDense && count > 0) hasher.checkWidth(matrix.dimensions);
+    // `Codes` does not copy `validity`: clearing its bits below makes rows of `codes` null.
+    const validity = new Uint8Array(Math.ceil(count / 8)).fill(0xff);
+    const codes = Codes.allocate(count, { bits: this.bits, validity, origin: this.origin });
+    const ends = hasher.partEnds(matrix, count);
+    let hasNulls = false;
+    const job: Job<HashSettings, Part, RowCodes> = {
+      task: HASHING,
+      state: hasher.settings,
+      count: ends.length,
+      part(i) {
+        const [first, end] = [ends[i - 1] ?? 0, ends[i]];
+        const rows = rowsOfMatrix(matrix, first, end);
+        return { matrix: rows, count: end - first, firstRow: first };
+      },
+      take({ bytes, isNull }, i) {
+        const first = ends[i - 1] ?? 0;
+        codes.bytes.set(bytes, first * codes.bytesPerCode);
+        for (let row = first; row < ends[i]; row++) {
+          if (isNull[row - first] === 0) continue;
+          validity[row >> 3] &= ~(1 << (row & 7));
+          hasNulls = true;
+        }
+        return [ends[i], count];
+      },
+    };
     await runJob(job, work);
-    return codes();
+    return hasNulls ? codes : codes.withoutValidity();
   }
 }
 
@@ -227,47 +257,3 @@ export const HASHING: Task<HashSettings, Part, RowCodes> = {
     return ({ matrix, count, firstRow }) => hasher.codesOf(matrix, count, firstRow);
   },
 };
-
-/** The job that hashes a batch, and its codes when it is done. */
-interface Hashing {
-  readonly job: Job<HashSettings, Part, RowCodes>;
-  codes(): Codes;
-}
-
-/**
- * Hashes a batch; the codes record `origin`. Without null rows they have no validity. Parts are
- * views of the batch, which therefore must not change until the work has ended.
- */
-function hashingOf(hasher: RowHasher, origin: CodeOrigin | undefined, batch: VectorBatch): Hashing {
-  const { settings } = hasher;
-  const matrix = matrixOf(batch, settings.dimensions);
-  const isDense = isDenseMatrix(matrix);
-  const count = checkMatrix(matrix);
-  if (isDense && count > 0) hasher.checkWidth(matrix.dimensions);
-  // `Codes` does not copy `validity`: clearing its bits below makes rows of `codes` null.
-  const validity = new Uint8Array(Math.ceil(count / 8)).fill(0xff);
-  const codes = Codes.allocate(count, { bits: settings.bits, validity, origin });
-  const ends = hasher.partEnds(matrix, count);
-  let hasNulls = false;
-  const job: Hashing['job'] = {
-    task: HASHING,
-    state: settings,
-    count: ends.length,
-    part(i) {
-      const [first, end] = [ends[i - 1] ?? 0, ends[i]];
-      const rows = rowsOfMatrix(matrix, first, end);
-      return { matrix: rows, count: end - first, firstRow: first };
-    },
-    take({ bytes, isNull }, i) {
-      const first = ends[i - 1] ?? 0;
-      codes.bytes.set(bytes, first * codes.bytesPerCode);
-      for (let row = first; row < ends[i]; row++) {
-        if (isNull[row - first] === 0) continue;
-        validity[row >> 3] &= ~(1 << (row & 7));
-        hasNulls = true;
-      }
-      return [ends[i], count];
-    },
-  };
-  return { job, codes: () => (hasNulls ? codes : codes.withoutValidity()) };
-}

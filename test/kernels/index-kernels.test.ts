@@ -322,7 +322,6 @@ describe.each([
             1000 + from,
             (i === 0 ? middle : end) - from,
             bits,
-            0,
           ],
         ]);
         search.look({ memory, rowOf: (entry) => entry }, Uint32Array.from(pieces.flat()));
@@ -349,7 +348,6 @@ describe.each([
       48 * i,
       48,
       one,
-      0,
     ]);
     const found = (want: number, some: number[][]) => {
       const search = new Search(query, want);
