@@ -138,7 +138,14 @@ async function openOne(
     typeof source === 'string'
       ? await ByteSource.open(source, inner.states)
       : ByteSource.of(source, given.file ?? 'the stream');
-  if (packed === null) return openFolder(source as string, given.format, read);
+  if (packed === null) {
+    const folder = source as string;
+    if (given.format !== undefined && given.format !== 'text') {
+      throw new FormatError(`a folder, not a file of format ${given.format}`, folder);
+    }
+    const rows = await folderRows(folder, read);
+    return new RowReader(rows, 'text', ByteSource.folder(folder), read.batchRows);
+  }
   try {
     const bytes = await packed.uncompressed();
     const head = await bytes.peek(MAGIC_BYTES);
@@ -150,19 +157,6 @@ async function openOne(
     await packed.close();
     throw error;
   }
-}
-
-/** Opens a folder whose files are texts. */
-async function openFolder(
-  folder: string,
-  format: RowFormat | undefined,
-  read: ReadOptions,
-): Promise<RowReader> {
-  if (format !== undefined && format !== 'text') {
-    throw new FormatError(`a folder, not a file of format ${format}`, folder);
-  }
-  const rows = await folderRows(folder, read);
-  return new RowReader(rows, 'text', ByteSource.folder(folder), read.batchRows);
 }
 
 /** The options with their defaults. */

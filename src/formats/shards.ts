@@ -9,7 +9,7 @@
 import { readdir, realpath, stat } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
 import { FormatError } from '../base/check';
-import type { RowBatch } from '../table/row-batch';
+import { RowBatch } from '../table/row-batch';
 import { ByteSource } from './byte-source';
 import { type FormatRows, formatOfPath, RowReader } from './row-reader';
 import { isAddress } from './web-source';
@@ -136,7 +136,8 @@ export async function openShards(
       const start = firstRow;
       await shard.read((batch) => {
         firstRow = start + batch.firstRow + batch.count;
-        return send(ordered(batch.startingAt(start + batch.firstRow), names));
+        const place = { firstRow: start + batch.firstRow, file: batch.file as string };
+        return send(ordered(RowBatch.fromArrow(batch.toArrow(), place), names));
       });
     }
   };

@@ -128,8 +128,9 @@ export function refuseOthers(added: RowBatch, before: readonly ColumnInfo[]): vo
     columns.map(({ name, type }) => `${name}: ${type}`).join(', ') || 'none';
   const given = added.select([]).columns;
   const fitted = given.map((column, i) => {
-    const isFree = column.name === before[i]?.name && added.isNull(column.name);
-    return isFree ? before[i] : column;
+    if (column.name !== before[i]?.name) return column;
+    const { data } = added.column(column.name);
+    return data.nullCount === data.length ? before[i] : column;
   });
   if (list(fitted) === list(before)) return;
   throw new Error(`the carried columns are ${list(before)}; those given are ${list(given)}`);

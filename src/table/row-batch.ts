@@ -21,13 +21,7 @@ import { bytesOf, type Chunk } from './columns/chunk';
 import { codesOf } from './columns/codes';
 import { type Column, type ColumnData, columnOf, recordBatch } from './columns/make';
 import { chunkOf, joinedColumn, taken } from './columns/pick';
-import {
-  type ColumnInfo,
-  type ColumnKind,
-  columnInfo,
-  type Fit,
-  kindOfField,
-} from './columns/types';
+import { type ColumnInfo, columnInfo, type Fit } from './columns/types';
 import { idsOf, valuesOf } from './columns/values';
 import { denseOf, sparseOf } from './columns/vectors';
 import { headerOf, KEY } from './sealed/seal';
@@ -97,14 +91,6 @@ export class RowBatch {
     return new RowBatch(new Schema(fields, metadata), data, count, place);
   }
 
-  /**
-   * The same rows at another place of a source.
-   * @internal
-   */
-  startingAt(firstRow: number): RowBatch {
-    return new RowBatch(this.#schema, this.#data, this.count, { firstRow, file: this.file });
-  }
-
   /** A view of a record batch of apache-arrow. Nothing is copied. */
   static fromArrow(batch: RecordBatch, place: RowPlace = {}): RowBatch {
     const given = checkOptions(place, PLACE);
@@ -138,15 +124,6 @@ export class RowBatch {
     return first.#made(columns, count, first.#schema.metadata);
   }
 
-  /**
-   * True of a column without any value.
-   * @internal
-   */
-  isNull(name: string): boolean {
-    const { data } = this.chunk(name);
-    return data.nullCount === data.length;
-  }
-
   /** A view as a record batch of apache-arrow. Nothing is copied. */
   toArrow(): RecordBatch {
     return recordBatch(this.#schema, [...this.#data], this.count);
@@ -155,14 +132,6 @@ export class RowBatch {
   /** Bytes that the columns take, about. */
   get byteLength(): number {
     return this.#data.reduce((sum, data) => sum + bytesOf(data), 0);
-  }
-
-  /**
-   * The kind of builder that makes such a column; what it gives as text or objects is text or JSON.
-   * @internal
-   */
-  kind(name: string): ColumnKind {
-    return kindOfField(this.#column(name).field);
   }
 
   /**
@@ -214,26 +183,25 @@ export class RowBatch {
    * @internal
    */
   chunk(name: string, fit?: Fit, what?: string): Chunk {
-    const { field, data } = this.#column(name, fit, what);
+    const { field, data } = this.column(name, fit, what);
     return this.#reading(() => chunkOf(field, data, this));
   }
 
   /**
-   * A column as another batch takes it.
+   * A column as another batch takes it, checked to be of use as `fit`; `what` names the use in the
+   * error.
    * @internal
    */
-  column(name: string): Column {
-    return this.#column(name);
-  }
-
-  /**
-   * The columns as files have them: dictionaries and views become plain.
-   * @internal
-   */
-  plainColumns(): Column[] {
-    return this.#all().map(({ field, data }) =>
-      columnOf(field.name, joinedColumn([{ field, data }])),
-    );
+  column(name: string, fit?: Fit, what?: string): Column {
+    if (typeof name !== 'string') throw wrongType('name', 'the name of a column', name);
+    this.#places ??= new Map(this.columns.map((column, i) => [column.name, i] as const).reverse());
+    const at = this.#places.get(name);
+    if (at === undefined) throw noColumn(name, [...this.#places.keys()].reverse());
+    const { type, fits } = this.columns[at];
+    if (fit !== undefined && !fits.includes(fit)) {
+      throw new TypeError(`column "${name}" of type ${type} is no ${what}`);
+    }
+    return { field: this.#schema.fields[at], data: this.#data[at] };
   }
 
   /** These rows of the batch, in this order. */
@@ -297,19 +265,6 @@ export class RowBatch {
 
   #made(columns: readonly Column[], count: number, metadata = this.#header()): RowBatch {
     return RowBatch.ofColumns(columns, count, this, metadata);
-  }
-
-  /** A column by name, checked to be of use as `fit`; `what` names the use in the error. */
-  #column(name: string, fit?: Fit, what?: string): Column {
-    if (typeof name !== 'string') throw wrongType('name', 'the name of a column', name);
-    this.#places ??= new Map(this.columns.map((column, i) => [column.name, i] as const).reverse());
-    const at = this.#places.get(name);
-    if (at === undefined) throw noColumn(name, [...this.#places.keys()].reverse());
-    const { type, fits } = this.columns[at];
-    if (fit !== undefined && !fits.includes(fit)) {
-      throw new TypeError(`column "${name}" of type ${type} is no ${what}`);
-    }
-    return { field: this.#schema.fields[at], data: this.#data[at] };
   }
 
   /** Runs `read`; values that cannot be read are a FormatError of the batch's file. */

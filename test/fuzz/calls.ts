@@ -275,7 +275,6 @@ const LIBRARY: Record<string, MakeCall> = {
   ),
   'RowBatch.join': call(RowBatch.join as never, () => [rowBatch(), rowBatch()]),
   'RowBatch.toArrow': onBatch('toArrow'),
-  'RowBatch.isNull': onBatch('isNull', 'text'),
   ...Object.fromEntries(
     ['id', 'n', 'v', 'code', 'text', 'f'].flatMap((column) =>
       (['values', 'texts', 'ids', 'vectors', 'codes'] as const).map((name) => [

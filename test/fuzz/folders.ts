@@ -84,14 +84,11 @@ export function sealedBytes(header: object, batches: readonly (readonly Column[]
   const fields = batches[0].map(({ field }) => field);
   const metadata = new Map([[KEY, headerText(header as Record<string, unknown>)]]);
   const encoder = new ArrowEncoder('file', new Schema(fields, metadata));
-  for (const batch of batches) {
-    encoder.add(
-      batch.map(({ data }) => data),
-      batch[0].data.length,
-    );
-  }
-  encoder.finish();
-  return concatenated(encoder.take());
+  const parts = batches.flatMap((batch) => {
+    const data = batch.map((column) => column.data);
+    return encoder.add(data, data[0].length);
+  });
+  return concatenated([...parts, ...encoder.finish()]);
 }
 
 /** A hostile table as a file; null where lists are longer than what writes Arrow can write. */

@@ -30,22 +30,18 @@ describe('the calls that are fuzzed', () => {
   });
 
   it('are of every method of the classes', () => {
-    const internal = ['ofColumns', 'kind', 'chunk', 'addDocument', 'countOf', 'checkOrigin'].concat(
-      [
-        'entries',
-        'of',
-        'hashBatch',
-        'hashPart',
-        'hashWithKeys',
-        'startingAt',
-        'column',
-        'hashRows',
-        'codesOfPart',
-        'vectorsOf',
-        'only',
-        'plainColumns',
-      ],
-    );
+    const internal = ['ofColumns', 'chunk', 'addDocument', 'countOf', 'checkOrigin'].concat([
+      'entries',
+      'of',
+      'hashBatch',
+      'hashPart',
+      'hashWithKeys',
+      'column',
+      'hashRows',
+      'codesOfPart',
+      'vectorsOf',
+      'only',
+    ]);
     const missing: string[] = [];
     const classes = { SimHasher, Codes, SimHashIndex, TextHasher, RowBatch };
     for (const [name, { prototype }] of Object.entries(classes)) {

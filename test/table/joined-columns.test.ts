@@ -235,7 +235,5 @@ describe('bytes of an Arrow file', () => {
 /** A batch as an Arrow file, as it is. */
 function bytesOf({ schema, data, numRows }: RecordBatch): Uint8Array {
   const encoder = new ArrowEncoder('file', schema);
-  encoder.add([...data.children], numRows);
-  encoder.finish();
-  return Buffer.concat(encoder.take());
+  return Buffer.concat([...encoder.add([...data.children], numRows), ...encoder.finish()]);
 }

@@ -2,7 +2,7 @@
 
 import type { ByteWriter, ParquetWriter } from 'hyparquet-writer';
 import { concatenated } from '../../base/arrays';
-import type { ColumnKind } from '../../table/columns/types';
+import { type ColumnKind, kindOfField } from '../../table/columns/types';
 import type { RowBatch } from '../../table/row-batch';
 import { exactJson } from '../column-kinds';
 import type { RowEncoder } from '../row-reader';
@@ -59,7 +59,7 @@ class ParquetRows implements RowEncoder {
     this.#writer ??= this.#begin(batch);
     const columns = this.#columns;
     for (const column of columns) {
-      const kind = batch.kind(column.name);
+      const kind = kindOfField(batch.column(column.name).field);
       const values = batch.values(column.name);
       // A column of nulls alone fits every type.
       const isOther = JSON.stringify(kind) !== JSON.stringify(column.kind);
@@ -84,11 +84,15 @@ class ParquetRows implements RowEncoder {
 
   /** The writer of a file with the columns of the first batch, or none where there was no batch. */
   #begin(batch?: RowBatch): ParquetWriter {
-    const names = batch?.columns.map(({ name }) => name) ?? [];
-    this.#columns = names.map((name) => ({ name, kind: batch?.kind(name) ?? 'text', values: [] }));
+    const fields = batch?.toArrow().schema.fields ?? [];
+    this.#columns = fields.map((field) => ({
+      name: field.name ?? '',
+      kind: kindOfField(field),
+      values: [],
+    }));
     const leaves = this.#columns.flatMap(({ name, kind }) => elementsOf(name, kind));
     const more = this.neighbors === undefined ? [] : NEIGHBORS;
-    const root = { name: 'root', num_children: names.length + Math.sign(more.length) };
+    const root = { name: 'root', num_children: fields.length + Math.sign(more.length) };
     return new this.Writer({ writer: this.bytes, schema: [root, ...leaves, ...more] });
   }
 

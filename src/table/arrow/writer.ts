@@ -8,7 +8,6 @@ import {
   AsyncByteQueue,
   type Data,
   type Field,
-  type RecordBatch,
   RecordBatchFileWriter,
   RecordBatchStreamWriter,
   Schema,
@@ -16,8 +15,8 @@ import {
 import type { CodeOrigin } from '../../codes/codes';
 import type { TextModel } from '../../vectors/vectors';
 import { bytesOf } from '../columns/chunk';
-import { type Column, recordBatch } from '../columns/make';
-import { ofType } from '../columns/pick';
+import { type Column, columnOf, recordBatch } from '../columns/make';
+import { joinedColumn, ofType } from '../columns/pick';
 import type { RowBatch } from '../row-batch';
 import { headerText, KEY, sealedBatch } from '../sealed/seal';
 
@@ -58,39 +57,40 @@ export class ArrowEncoder {
     this.#writer.reset(this.#chunks as never, schema);
   }
 
-  /** Adds a batch of these columns, of `length` rows; they must not change until it is encoded. */
-  add(columns: Data[], length: number): void {
+  /**
+   * Adds a batch of these columns, of `length` rows; they must not change until it is encoded. All
+   * that is returned are views of the memory of columns, to be used before that changes.
+   */
+  add(columns: Data[], length: number): Uint8Array[] {
     if (!this.schema.metadata.has(KEY)) {
-      this.#write(recordBatch(this.schema, columns, length));
-      return;
+      this.#writer.write(recordBatch(this.schema, columns, length));
+      return this.#chunks.take();
     }
-    if (this.#held !== null) this.#write(sealedBatch(this.schema, this.#held, this.#row, false));
+    const bytes = this.#sealHeld(false);
     this.#held = columns;
+    return bytes;
   }
 
   /** Encodes the batch that is held, as the last one. */
-  endBatches(): void {
-    if (this.#held !== null) this.#write(sealedBatch(this.schema, this.#held, this.#row, true));
-    this.#held = null;
+  endBatches(): Uint8Array[] {
+    return this.#sealHeld(true);
   }
 
   /** Encodes the end of the file or stream. */
-  finish(): void {
-    this.endBatches();
+  finish(): Uint8Array[] {
+    const last = this.endBatches();
     this.#writer.finish();
+    return [...last, ...this.#chunks.take()];
   }
 
-  /**
-   * The bytes that were encoded since the last call: views of the memory of columns, to be used
-   * before that changes.
-   */
-  take(): Uint8Array[] {
+  #sealHeld(isLast: boolean): Uint8Array[] {
+    if (this.#held !== null) {
+      const batch = sealedBatch(this.schema, this.#held, this.#row, isLast);
+      this.#writer.write(batch);
+      this.#row += batch.numRows;
+      this.#held = null;
+    }
     return this.#chunks.take();
-  }
-
-  #write(batch: RecordBatch): void {
-    this.#writer.write(batch);
-    this.#row += batch.numRows;
   }
 }
 
@@ -121,9 +121,12 @@ export function arrowWriter(layout: ArrowLayout, header: SealHeader | string | n
     /** The bytes that a batch adds: views of its memory, to be written before that changes. */
     encode(batch: RowBatch): Uint8Array[] {
       // A file cannot replace a dictionary between batches.
-      const columns = batch.plainColumns();
+      const { schema, data } = batch.toArrow();
+      const columns = schema.fields.map((field, i) =>
+        columnOf(field.name, joinedColumn([{ field, data: data.children[i] }])),
+      );
       if (encoder === null) {
-        const metadata = new Map(batch.toArrow().schema.metadata);
+        const metadata = new Map(schema.metadata);
         metadata.delete(KEY);
         if (text !== null) metadata.set(KEY, text);
         const fields = columns.map(({ field }) => field);
@@ -133,19 +136,19 @@ export function arrowWriter(layout: ArrowLayout, header: SealHeader | string | n
       const bytes = all.reduce((sum, one) => sum + bytesOf(one), 0);
       const pieces = Math.max(1, Math.ceil(bytes / MAX_BYTES));
       const step = Math.max(1, Math.ceil(batch.count / pieces));
+      const encoded: Uint8Array[] = [];
       for (let first = 0; first === 0 || first < batch.count; first += step) {
         const length = Math.min(step, batch.count - first);
         const isWhole = length === batch.count;
-        encoder.add(isWhole ? all : all.map((one) => one.slice(first, length)), length);
+        const own = isWhole ? all : all.map((one) => one.slice(first, length));
+        encoded.push(...encoder.add(own, length));
       }
-      return encoder.take();
+      return encoded;
     },
 
     /** The bytes that end the file; without any batch, a file without columns. */
     finish(): Uint8Array[] {
-      encoder ??= new ArrowEncoder(layout, new Schema([]));
-      encoder.finish();
-      return encoder.take();
+      return (encoder ?? new ArrowEncoder(layout, new Schema([]))).finish();
     },
   };
 }

@@ -9,6 +9,7 @@ import {
   type Decimal,
   type Field,
   type Int,
+  type Time,
   type Timestamp,
   Type,
   Vector,
@@ -102,8 +103,18 @@ function presentReader(data: Data, firstRow: number): ReadValue {
     }
     case Type.Decimal:
       return (row) => decimal(data, row);
+    case Type.Date:
+      return values instanceof Int32Array
+        ? (row) => isoOf(values[row] * DAY_MS).slice(0, 10)
+        : (row) => isoOf(Number(values[row]));
+    case Type.Timestamp: {
+      const { unit, timezone } = data.type as Timestamp;
+      return (row) => timeText(values[row], 3 * unit) + (timezone ? 'Z' : '');
+    }
+    case Type.Time:
+      return (row) => timeText(BigInt(values[row]), 3 * (data.type as Time).unit).slice(11);
     default:
-      return timeReader(data) ?? otherReader(data);
+      return otherReader(data);
   }
 }
 
@@ -163,26 +174,6 @@ function mapReader(data: Data): ReadValue {
 }
 
 const DAY_MS = 86_400_000;
-
-/** Returns a reader of dates, timestamps or times of day; null for other types. */
-function timeReader(data: Data): ReadValue | null {
-  const { values, typeId } = data;
-  const unit = Number((data.type as Timestamp).unit ?? 0);
-  switch (typeId) {
-    case Type.Date:
-      return values instanceof Int32Array
-        ? (row) => isoOf(values[row] * DAY_MS).slice(0, 10)
-        : (row) => isoOf(Number(values[row]));
-    case Type.Timestamp: {
-      const zone = (data.type as Timestamp).timezone ? 'Z' : '';
-      return (row) => timeText(values[row], 3 * unit) + zone;
-    }
-    case Type.Time:
-      return (row) => timeText(BigInt(values[row]), 3 * unit).slice(11);
-    default:
-      return null;
-  }
-}
 
 /** ISO 8601 without a zone; a number that no Date holds stays a number. */
 function isoOf(ms: number): string {

@@ -121,16 +121,14 @@ export function writeTable(
   batches: Iterable<TableBatch>,
 ): Uint8Array {
   let encoder: ArrowEncoder | null = null;
+  const parts: Uint8Array[] = [];
   for (const batch of batches) {
     const own = columnsOf(columns, batch);
     encoder ??= encoderOf(own, header);
-    encoder.add(
-      own.map(({ data }) => data),
-      batch.count,
-    );
+    const data = own.map((column) => column.data);
+    parts.push(...encoder.add(data, batch.count));
   }
-  encoder?.finish();
-  return concatenated(encoder?.take() ?? []);
+  return concatenated([...parts, ...(encoder?.finish() ?? [])]);
 }
 
 /** Where the body of a record batch is in its file. */
@@ -162,30 +160,23 @@ export class TableWriter {
    */
   add(batch: TableBatch): Uint8Array[] {
     const columns = columnsOf(this.columns, batch);
-    const first: Uint8Array[] = [];
-    if (this.#encoder === null) {
-      this.#encoder = encoderOf(columns, this.header);
-      first.push(concatenated(this.#encoder.take()));
-      this.#at = first[0].length;
-    }
-    this.#encoder.add(
-      columns.map(({ data }) => data),
-      batch.count,
-    );
-    return [...first, ...this.#message()];
+    const data = columns.map((column) => column.data);
+    if (this.#encoder !== null) return this.#message(this.#encoder.add(data, batch.count));
+    this.#encoder = encoderOf(columns, this.header);
+    const first = concatenated(this.#encoder.add(data, batch.count)); // all before the first batch
+    this.#at = first.length;
+    return [first];
   }
 
   /** The last bytes of the file, which must have a batch. */
   end(): Uint8Array[] {
-    this.#encoder?.endBatches();
-    const last = this.#message();
-    this.#encoder?.finish();
-    return [...last, ...(this.#encoder?.take() ?? [])];
+    const last = this.#message(this.#encoder?.endBatches() ?? []);
+    return [...last, ...(this.#encoder?.finish() ?? [])];
   }
 
   /** The message of a batch that was encoded; notes where its body lies. */
-  #message(): Uint8Array[] {
-    const message = concatenated(this.#encoder?.take() ?? []);
+  #message(encoded: readonly Uint8Array[]): Uint8Array[] {
+    const message = concatenated(encoded);
     if (message.length === 0) return [];
     const { buffer, byteOffset } = message;
     const head = PREFIX_BYTES + new DataView(buffer, byteOffset).getInt32(4, true);
