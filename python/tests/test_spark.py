@@ -506,10 +506,22 @@ class OnSpark(unittest.TestCase):
             for call in (pairs, functools.partial(dedup, code="code")):
                 with self.assertRaisesRegex(ValueError, '"id" has a null'):
                     call(some, max_distance=3)
+        there = f"{folder.name}/few.hs"
+        vectors = spark.createDataFrame([(1, [1.0, 2.0])], "id long, v array<double>")
+        build_index(vectors, there, vector="v")
         for kind in ("decimal(10,2)", "date", "timestamp", "binary", "double", "boolean"):
             ids = rows.select(F.lit(None).cast(kind).alias("id"), "code")
-            with self.assertRaisesRegex(TypeError, f"got {re.escape(kind)}"):
-                pairs(ids, max_distance=3)
+            queries = ids.withColumn("v", F.array(F.lit(1.0)))
+            long = rows.where("id = 2")
+            calls = (
+                lambda ids=ids: pairs(ids, max_distance=3),
+                lambda ids=ids: dedup(ids, code="code", max_distance=3),
+                lambda ids=ids, long=long: dedup(long, code="code", against=ids, max_distance=3),
+                lambda queries=queries: nearest(spark, there, queries, vector="v"),
+            )
+            for call in calls:  # before any stage
+                with mock.patch.object(Checkpoint, "keep"), self.assertRaisesRegex(TypeError, f"got {re.escape(kind)}"):
+                    call()
 
     def test_a_call_goes_on_from_its_checkpoint_which_is_freed(self):
         rows = spark.createDataFrame([(i, code) for i, code in enumerate(codes("half equal"))], "id long, code binary")

@@ -139,11 +139,12 @@ class Coded:
         return options(code="code", bits=bits, max_distance=max_distance, within=within)
 
 
-def check_kind(rows: DataFrame, name: str) -> None:
-    """Fails for ids of a type that the command does not carry."""
+def check_kind(rows: DataFrame, name: str) -> str:
+    """The type of ids; fails for one that the command does not carry."""
     kind = travel.kind_of(rows)
     if kind not in KINDS:
         raise TypeError(f'"{name}" expected ids of {", ".join(KINDS)}, got {kind}: cast the column')
+    return kind
 
 
 def check_ids(rows: DataFrame, name: str) -> None:

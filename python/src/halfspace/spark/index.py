@@ -24,9 +24,9 @@ from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
 from ..command import run, stream, write_rows
-from .codes import check_ids, options
+from .codes import check_ids, check_kind, options
 from .storage import Storage, served
-from .travel import Batches, blobs, kind_of, one_row, opened, packed, runs, to_tasks
+from .travel import Batches, blobs, one_row, opened, packed, runs, to_tasks
 
 #: Rows that a task writes, as a segment.
 SEGMENT_ROWS = 2_000_000
@@ -237,7 +237,7 @@ def nearest(
                     yield _shaped(found)
 
     asked = queries.select(F.col(id).alias("id"), F.col(vector).alias("source"))
-    name = kind_of(asked)
+    name = check_kind(asked, id)
     schema = f"query {name}, id {name}, distance int, cosine double, estimatedCosine double"
     segments = len(index["segments"])
     each = spark.range(0, segments, 1, segments).withColumnRenamed("id", "segment")

@@ -179,13 +179,16 @@ def dedup(
     if against is not None and (source.least or within or keep_at_most):
         raise ValueError("against goes by distance alone: leave out the other options")
     value, order = _order(rows, keep, text)
+    kind = check_kind(source.sources(rows), id)
+    if against is not None and kind_of(against) != kind:
+        raise TypeError(f"against expected ids of {kind}, got {kind_of(against)}")
     stages = checkpoint or Checkpoint(rows.sparkSession)
     asked = {"keep": keep, "keep_at_most": keep_at_most, "cell_rows": cell_rows}
     stages.begin("dedup", source=vars(source), against=against is not None, **asked)
     codes, _ = stages.keep(source.codes(rows, value=value), "codes")
     plans = []
     if against is not None:
-        plans.append(_known(codes, against, max_distance, cell_rows, stages, id))
+        plans.append(_known(codes, against.select("id", "code"), max_distance, cell_rows, stages, id))
         codes = codes.join(plans[0].select("id"), "id", "left_anti")
     name, own = (id if against is None else None), (bits if source.keys else None)
     coded = Coded(codes.drop("value"), stages, name, own, is_tied=True)
@@ -220,11 +223,7 @@ def _known(
     codes: DataFrame, against: DataFrame, max_distance: int, cell_rows: int, stages: Checkpoint, name: str
 ) -> DataFrame:
     """The plan of the rows that are near to rows which stay, each to its nearest, the least id of those."""
-    old = against.select("id", "code")
-    kinds = [kind_of(frame) for frame in (codes, old)]
-    if kinds[0] != kinds[1]:
-        raise TypeError(f"against expected ids of {kinds[0]}, got {kinds[1]}")
-    found = between(Coded(codes.select("id", "code"), stages, name), old, max_distance, cell_rows)
+    found = between(Coded(codes.select("id", "code"), stages, name), against, max_distance, cell_rows)
     least = F.min(F.struct("distance", "id_b")).alias("nearest")
     nearest = found.groupBy(F.col("id_a").alias("id")).agg(least)
     known = _plan(nearest, "id", "nearest.id_b", "'drop'", "nearest.id_b", "nearest.distance")
