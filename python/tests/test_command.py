@@ -122,6 +122,19 @@ print(sum(batch.num_rows for batch in command.stream(words, [codes])))
         for lost in ("", "resource.prlimit = lambda *_: None"):
             self.assertEqual(self.in_python(script.format(lost=lost)), "1")
 
+    @unittest.skipUnless(sys.platform == "linux", "an address limit")
+    def test_a_child_that_lacks_addresses_says_which_setting_limits_them(self):
+        self.instead("console.error('Array buffer allocation failed'); process.exitCode = 3;")
+        script = """
+import resource
+from halfspace import command
+resource.setrlimit(resource.RLIMIT_AS, (3 << 30, 3 << 30))
+try: command.run("--version")
+except command.CommandError as error: print(error)
+"""
+        said = self.in_python(script)
+        self.assertEqual(said, f"{command.LIMITED}: Array buffer allocation failed")
+
     def test_a_package_in_a_zip_file_says_what_to_do(self):
         package = pathlib.Path(command.__file__).parent
         with tempfile.TemporaryDirectory() as folder:

@@ -14,6 +14,7 @@ import itertools
 import json
 import os
 import pathlib
+import re
 import resource
 import shutil
 import signal
@@ -32,6 +33,7 @@ import xxhash
 BUNDLE = pathlib.Path(__file__).with_name("node") / "command.mjs"
 #: By prctl: the signal that a child gets when its parent has died.
 PR_SET_PDEATHSIG = 1
+LIMITED = "unset spark.executor.pyspark.memory, which limits the command's addresses too"
 #: What Arrow and JSON raise for bytes that are not theirs.
 UNREADABLE = (OSError, ValueError, KeyError, TypeError, MemoryError, NotImplementedError)
 
@@ -75,18 +77,22 @@ def start(arguments: Iterable[str], stdin: int = PIPE, stdout: int = PIPE) -> su
     if sys.platform == "linux" and "grpc" not in sys.modules:
         set_death = ctypes.CDLL(None).prctl
         dies_with_parent = lambda: set_death(PR_SET_PDEATHSIG, signal.SIGKILL)
-    # A limit of addresses, as by spark.executor.pyspark.memory, is not the child's.
-    is_limited = resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY
-    # Without traps a WebAssembly memory takes no 10 GB of addresses; its checks cost time.
-    flags = ["--disable-wasm-trap-handler"] if is_limited else []
+    # Without traps a WebAssembly memory takes 4 GB of addresses, not 10; its checks cost time.
+    flags = ["--disable-wasm-trap-handler"] if is_limited() else []
     environment = {**os.environ, "HALFSPACE_THREADS": "1"}
     words = [node(), *flags, bundle(), *arguments]
     how: dict[str, Any] = {"stdin": stdin, "stdout": stdout, "stderr": PIPE, "env": environment}
     child: subprocess.Popen[bytes] = subprocess.Popen(words, preexec_fn=dies_with_parent, **how)
-    if is_limited:
-        with contextlib.suppress(OSError, ValueError):  # only root may lift it
-            resource.prlimit(child.pid, resource.RLIMIT_AS, (resource.RLIM_INFINITY,) * 2)
+    if flags:
+        lift(child.pid)
     return child
+
+
+def lift(pid: int) -> bool:
+    """Lifts the limit of addresses of a process; false where that is forbidden, as for most workers."""
+    with contextlib.suppress(OSError, ValueError):
+        return bool(resource.prlimit(pid, resource.RLIMIT_AS, (resource.RLIM_INFINITY,) * 2))
+    return False
 
 
 def run(*arguments: str) -> bytes:
@@ -101,7 +107,13 @@ def _check_exit(child: subprocess.Popen[bytes], complaint: bytes) -> None:
     if child.returncode == 0:
         return
     text = complaint.decode(errors="replace").strip()
+    if is_limited() and (child.returncode < 0 or re.search("memory|allocat", text, re.I)):
+        text = f"{LIMITED}: {text}"
     raise CommandError(text or f"the command ended with {child.returncode} and without a word")
+
+
+def is_limited() -> bool:
+    return resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY
 
 
 def write_rows(folder: str, batches: Iterable[pa.RecordBatch]) -> str | None:
@@ -123,8 +135,7 @@ def on_file(arguments: Iterable[str], batches: Iterable[pa.RecordBatch]) -> Iter
     with tempfile.TemporaryDirectory() as folder:
         if path := write_rows(folder, batches):
             words = (path if one == "-" else one for one in arguments)
-            printed = run(*words, "--from", "arrows", "--to", "arrows")
-            yield from checked(io.BytesIO(printed))
+            yield from checked(io.BytesIO(run(*words, "--from", "arrows", "--to", "arrows")))
 
 
 def stream(arguments: Iterable[str], batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

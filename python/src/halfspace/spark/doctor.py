@@ -25,7 +25,7 @@ def doctor(spark: SparkSession, tasks: int = 16) -> DataFrame:
         try:
             import pyarrow as pa
 
-            from halfspace.command import node, run, stream
+            from halfspace.command import LIMITED, is_limited, lift, node, run, start, stream
 
             found["pyarrow"] = pa.__version__
             found["node"] = subprocess.check_output([node(), "--version"], text=True).strip()
@@ -36,6 +36,8 @@ def doctor(spark: SparkSession, tasks: int = 16) -> DataFrame:
             codes = pa.record_batch({"id": pa.array([1, 2]), "code": pa.array([b"halfspac", b"halfspab"])})
             words = ["pairs", "-", "-q", "--code", "code", "--max-distance", "2"]
             pairs = sum(batch.num_rows for batch in stream(words, [codes]))
+            if is_limited() and not lift(start(["--version"]).pid):
+                raise ValueError(LIMITED)
             if pairs != 1:
                 raise ValueError(f"two near codes made {pairs} pairs, expected 1")
         except ImportError as problem:
@@ -45,7 +47,8 @@ def doctor(spark: SparkSession, tasks: int = 16) -> DataFrame:
         return found
 
     try:
-        found = spark.range(0, tasks, 1, tasks).select(F.udf(look, SCHEMA)("id").alias("row"))
+        found = spark.range(0, tasks, 1, tasks).select(F.udf(look, SCHEMA, useArrow=False)("id").alias("row"))
         return spark.createDataFrame(found.select("row.*").distinct().collect(), SCHEMA)
     except Exception as problem:
-        return spark.createDataFrame([{"problem": f"no Python ran in tasks: {problem}"}], SCHEMA)
+        said = str(problem).strip().rpartition("\n" if "Traceback" in str(problem) else "\0")[2]
+        return spark.createDataFrame([{"problem": f"no Python ran in tasks: {said}"}], SCHEMA)
