@@ -245,7 +245,6 @@ export const joinKernel = {
     const [a, b, c] = secret;
     const table = [entries.byteOffset, entries.length] as const;
     const rows = [first, end, found] as const;
-    const out = [numbers.byteOffset, home.free] as const;
     return searchKernels(home).distinctInto(
       codes.byteOffset,
       words64Of(memory),
@@ -254,7 +253,7 @@ export const joinKernel = {
       b,
       c,
       ...table,
-      ...out,
+      numbers.byteOffset,
     );
   },
 
