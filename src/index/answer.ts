@@ -19,7 +19,7 @@ import {
   type SearchOptions,
 } from './index-options';
 import type { Query, QueryParts } from './query';
-import { CosineSearch, type Setting } from './search';
+import { CosineSearch, type Looking, type Setting } from './search';
 import { run, type Searched, type Stepped, type Want, type Work } from './searched';
 import type { KeptSparseVector } from './vectors/row-vectors';
 
@@ -120,6 +120,17 @@ export class Answer implements Stepped {
   get want(): Want | null {
     if (this.#found !== null) return { kind: 'ids', rows: this.#found.rows };
     return this.#search?.want ?? null;
+  }
+
+  /** The entries that its next step looks at; see `lookTogether`. */
+  get looking(): Looking | null {
+    return this.#search instanceof CosineSearch ? this.#search.looking : null;
+  }
+
+  /** Goes on after these entries were looked at. */
+  looked(): void {
+    (this.#search as CosineSearch).looked();
+    this.#goOn();
   }
 
   suspend(): void {

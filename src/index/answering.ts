@@ -6,19 +6,30 @@
 import type { LongWork } from '../base/long-work';
 import { Codes } from '../codes/codes';
 import type { SimHasherOptions } from '../hashing/simhash';
+import { SCAN_BYTES } from '../kernels/memory';
+import { type EntryList, EntryRooms } from '../kernels/residuals';
 import type { Task } from '../threads/job';
 import { runJob } from '../threads/parallel';
 import type { VectorBatch } from '../vectors/vectors';
 import type { RowsToAdd } from './add-rows';
-import { type AnsweredIndex, answer, type Request, type SearchResult, settingOf } from './answer';
+import {
+  Answer,
+  type AnsweredIndex,
+  answer,
+  type Request,
+  type SearchResult,
+  settingOf,
+} from './answer';
 import { workOf } from './choice';
 import type { IndexCore } from './index-core';
 import type { RecallReport } from './index-options';
 import { searchedOf } from './memory-index';
 import { type CodesPart, type Queries, QueryParts, queriesOf } from './query';
 import { Rows } from './rows';
+import type { Looking } from './search';
+import { Ranges, run, type Searched } from './searched';
 import { type Placed, Segment, Tail } from './segment';
-import { Space, type SpaceParts } from './space';
+import { type Probes, Space, type SpaceParts } from './space';
 
 /** The state that is sent to a thread before it answers queries. */
 interface AnsweringState {
@@ -89,7 +100,7 @@ export const ANSWERING: Task<AnsweringState, AnsweringPart, SearchResult[]> = {
     return ({ batch, first }) => {
       const given = 'bytes' in batch ? codesOf(batch) : batch;
       const queries = queriesOf(core, given, first);
-      return someAnswers(index, queries, [0, queries.count], request);
+      return answersTogether(index, queries, [0, queries.count], request);
     };
   },
 };
@@ -98,20 +109,100 @@ function codesOf({ bits, bytes, validity }: CodesPart): Codes {
   return Codes.from(bytes, { bits, validity });
 }
 
-/** The answers to queries `first` to `end - 1`, all rows at hand. */
-function someAnswers(
+/** Most searches that run together: more would have more state than caches hold. */
+const MAX_TOGETHER = 128;
+
+/**
+ * The shares of its partitions, the nearest first, that each search visits in a turn: those of the
+ * first turn bring limits near their ends, so that fewer entries are looked at further.
+ */
+const TURNS = [
+  [0, 1 / 8],
+  [1 / 8, 1],
+] as const;
+
+/** Ranges of one call of the kernel. */
+const ranges = new Ranges();
+
+/**
+ * The answers to queries `first` to `end - 1`, all rows at hand. Where they search the partitions
+ * of one segment they do so together, partition after partition, so that entries which several of
+ * them look at are read once. What a search finds does not depend on the order in which it looks at
+ * entries, so the answers are those of one search after another.
+ */
+function answersTogether(
   index: AnsweredIndex,
   queries: Queries,
   [first, end]: readonly [first: number, end: number],
   request: Request,
 ): SearchResult[] {
   const results: SearchResult[] = [];
-  for (let i = first; i < end; i++) results.push(answer(index, queries.at(i), request));
+  for (let from = first; from < end; from += MAX_TOGETHER) {
+    const answers: Answer[] = [];
+    for (let i = from; i < Math.min(end, from + MAX_TOGETHER); i++) {
+      answers.push(new Answer(index, queries.at(i), request));
+    }
+    if (answers.length > 1) lookTogether(index.searched(), answers);
+    for (const answer of answers) results.push(run(answer).result);
+  }
   return results;
+}
+
+/** Looks at all entries that the searches want, where they lie in one segment. */
+function lookTogether({ parts, space }: Searched, answers: readonly Answer[]): void {
+  const [part] = parts;
+  if (parts.length !== 1 || !(part instanceof Segment) || part.entries === null) return;
+  const list: EntryList = part.entries;
+  if (list.memory.bytes.length === 0) return; // null rows alone
+  const rooms = EntryRooms.of(list, MAX_TOGETHER);
+  while (rooms !== null) {
+    const looking = answers.map((answer) => answer.looking);
+    if (looking.every((one) => one === null)) return;
+    const states = looking.map((one, i) => one?.entries.enter(list, rooms.at(i)));
+    for (const turn of TURNS) {
+      part.addEntries(visitsOf(looking, turn, space?.count ?? 0, rooms.roomBytes), ranges.clear());
+      rooms.look(list, ranges.numbers, states);
+    }
+    for (const [i, one] of looking.entries()) if (one !== null) answers[i].looked();
+  }
+}
+
+/** The visits of all searches in a turn, by partition; search i has the i-th room. */
+function visitsOf(
+  looking: readonly (Looking | null)[],
+  [from, to]: readonly [from: number, to: number],
+  count: number,
+  roomBytes: number,
+): Required<Probes> {
+  const some = looking.map((one) => {
+    const { length } = one?.probes.partitions ?? [];
+    return { first: Math.ceil(from * length), end: Math.ceil(to * length) };
+  });
+  const next = new Uint32Array(count + 1);
+  for (const [search, { first, end }] of some.entries()) {
+    const own = looking[search]?.probes.partitions ?? [];
+    for (let i = first; i < end; i++) next[own[i] + 1]++;
+  }
+  for (let p = 0; p < count; p++) next[p + 1] += next[p];
+  const partitions = new Uint32Array(next[count]);
+  const products = new Float64Array(next[count]);
+  const rooms = new Uint32Array(next[count]);
+  for (const [search, { first, end }] of some.entries()) {
+    const own = looking[search]?.probes;
+    for (let i = first; own !== undefined && i < end; i++) {
+      const at = next[own.partitions[i]]++;
+      partitions[at] = own.partitions[i];
+      products[at] = own.products[i];
+      rooms[at] = search * roomBytes;
+    }
+  }
+  return { partitions, products, rooms };
 }
 
 /** Entries that the searches of a part score: some milliseconds, far more than a message takes. */
 const PART_ENTRIES = 2 ** 20;
+/** Parts have so many times as many where queries visit partitions together: they share more. */
+const SHARED = 4;
 /** Entries that take as long as making a query and its result (bench/threads.mjs). */
 const QUERY_ENTRIES = 2 ** 13;
 
@@ -153,6 +244,7 @@ async function inParts(
   work: LongWork,
 ): Promise<SearchResult[]> {
   const { count, slice } = queries;
+  const bytesPerEntry = version.rows.space?.bytesPerEntry ?? 0;
   const each = queriesPerPart(version, request);
   const results: SearchResult[] = [];
   await runJob(
@@ -162,12 +254,14 @@ async function inParts(
         return answeringState(version, request);
       },
       count: Math.ceil(count / each),
+      scratchBytes:
+        SCAN_BYTES + (bytesPerEntry > 0 ? EntryRooms.bytesOf(bytesPerEntry, MAX_TOGETHER) : 0),
       part(i) {
         const first = i * each;
         return { batch: slice(first, Math.min(count, first + each)), first };
       },
       here: ({ first }) =>
-        someAnswers(version, queries, [first, Math.min(count, first + each)], request),
+        answersTogether(version, queries, [first, Math.min(count, first + each)], request),
       take(found: SearchResult[]) {
         // Threads have no ids.
         for (const one of found) {
@@ -191,5 +285,7 @@ function queriesPerPart(version: Version, request: Request): number {
     : settingOf(request, 'exact', { report, partitions, rows });
   const storage = parts.vectors?.kind ?? 'none';
   const entries = workOf({ space, rows, storage }, setting);
-  return Math.max(1, Math.round(PART_ENTRIES / (QUERY_ENTRIES + entries)));
+  const usual = Math.max(1, PART_ENTRIES / (QUERY_ENTRIES + entries));
+  const shared = setting.probes === null ? 0 : Math.min(MAX_TOGETHER, SHARED * usual);
+  return Math.round(Math.max(usual, shared));
 }

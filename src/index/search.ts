@@ -93,6 +93,12 @@ const MARGIN = 3;
 /** The cosine that the weight of an entry estimates. */
 const cosineOf = (weight: number) => 1 - weight / ONE_WEIGHT;
 
+/** Entries that a search looks at. */
+export interface Looking {
+  readonly entries: EntrySearch;
+  readonly probes: Probes;
+}
+
 /** What a search does in its next step. */
 type Task =
   /** Scores entries, or weighs codes, of partitions. */
@@ -177,6 +183,19 @@ export class CosineSearch implements Stepped {
       else this.#byCode?.lookIn(task.probes);
       if (this.#next === this.#tasks.length) this.#looked();
     }
+  }
+
+  /** The entries that the next step looks at; null where it does something else. */
+  get looking(): Looking | null {
+    const task = this.#tasks[this.#next];
+    if (this.isDone || task?.kind !== 'entries') return null;
+    return { entries: this.#entries as EntrySearch, probes: task.probes };
+  }
+
+  /** Goes on after these entries were looked at. */
+  looked(): void {
+    this.#next++;
+    if (this.#next === this.#tasks.length) this.#looked();
   }
 
   #setTasks(tasks: Task[]): void {

@@ -111,9 +111,17 @@ export class Ranges {
 
   /**
    * Entries `first` to `first + count - 1` of those at `where`, 2,048 times the product of query
-   * and centroid, and the number that stands for the first.
+   * and centroid, the number that stands for the first, and where the search lies that looks at
+   * them.
    */
-  add(where: EntriesAt, first: number, count: number, product: number, code = first): void {
+  add(
+    where: EntriesAt,
+    first: number,
+    count: number,
+    product: number,
+    code = first,
+    room = 0,
+  ): void {
     if (this.#length === this.#numbers.length) {
       this.#numbers = grown(this.#numbers);
       this.#floats = new Float32Array(this.#numbers.buffer);
@@ -125,6 +133,7 @@ export class Ranges {
     this.#numbers[this.#length + 4] = code;
     this.#numbers[this.#length + 5] = count;
     this.#floats[this.#length + 6] = product;
+    this.#numbers[this.#length + 7] = room;
     this.#length += RANGE;
     this.entryCount += count;
   }

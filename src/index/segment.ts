@@ -238,14 +238,14 @@ export class Segment extends Placed {
     return this.#firsts[p] + position - this.#starts[p];
   }
 
-  addEntries({ partitions, products }: Probes, to: Ranges): void {
+  addEntries({ partitions, products, rooms }: Probes, to: Ranges): void {
     if (this.entries === null) return;
     const codes = this.entries.positions ? this.#firsts : this.#starts;
     const where = this.entries.where;
     for (let i = 0; i < partitions.length; i++) {
       const p = partitions[i];
       if (this.#counts[p] === 0) continue;
-      to.add(where, this.#firsts[p], this.#counts[p], products[i], codes[p]);
+      to.add(where, this.#firsts[p], this.#counts[p], products[i], codes[p], rooms?.[i]);
     }
   }
 

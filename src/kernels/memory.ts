@@ -144,7 +144,7 @@ function countShared(byteLength: number): void {
 export class LinearMemory {
   readonly memory: WebAssembly.Memory;
   readonly isShared: boolean;
-  /** The scratch space of this thread's calls, of SCAN_BYTES or more. */
+  /** The scratch space of this thread's calls, of SCAN_BYTES. */
   readonly room: Room;
   /** By thread its scratch space, behind the data, as `reserveAreas` made them. */
   readonly #areas = new Map<number, Room>();
@@ -153,12 +153,19 @@ export class LinearMemory {
   search: SearchKernels | undefined;
   /** Set by products.ts, which only spaces and clusters import. */
   products: ProductsKernels | undefined;
+  /** Another one of this thread. */
+  #spare: Room | null = null;
   #bytes: Uint8Array<ArrayBuffer>;
 
   /** Over an existing memory, which another thread may use as well. */
-  constructor(memory: WebAssembly.Memory, room: Room = { at: FREE_START, byteLength: SCAN_BYTES }) {
+  constructor(
+    memory: WebAssembly.Memory,
+    { at, byteLength }: Room = { at: FREE_START, byteLength: SCAN_BYTES },
+  ) {
     this.memory = memory;
-    this.room = room;
+    this.room = { at, byteLength: SCAN_BYTES };
+    const spare = byteLength - SCAN_BYTES;
+    if (spare > 0) this.#spare = { at: at + SCAN_BYTES, byteLength: spare };
     this.#bytes = new Uint8Array(memory.buffer);
     this.isShared = !(memory.buffer instanceof ArrayBuffer);
   }
@@ -197,7 +204,7 @@ export class LinearMemory {
 
   /** True while the data can grow in place: no scratch space of another thread lies behind it. */
   get canGrow(): boolean {
-    return this.#areas.size === 0;
+    return this.#areas.size === 0 && this.#spare === null;
   }
 
   /** Makes addresses below `end` valid. Detaches earlier views of plain memory when it grows. */
@@ -221,6 +228,19 @@ export class LinearMemory {
       this.#areas.set(thread, area);
       return area;
     });
+  }
+
+  /** Another scratch space of this thread; null where the memory cannot have it. */
+  spareOf(byteLength: number): Room | null {
+    if (this.#spare !== null && this.#spare.byteLength >= byteLength) return this.#spare;
+    if (!this.isShared) return null;
+    try {
+      this.#spare = this.#appended(byteLength);
+    } catch {
+      return null; // the memory has nearly 4 GiB
+    }
+    this.#bytes = new Uint8Array(this.memory.buffer);
+    return this.#spare;
   }
 
   /** New space behind the data of a shared memory, whose views stay valid. */

@@ -272,18 +272,21 @@ function takeRange(ranges: usize, bytes: usize, query: usize, work: usize): bool
 }
 
 /**
- * Hits among the rows of the ranges up to `end` (seven 32-bit numbers each, see RANGE in
- * residuals.ts), as pairs of u32 (code, weight). `bytes` are the bytes of half a code, `query` is
- * the address of the formulas and the tables, and `work` is space for 64 bytes.
+ * Hits among the rows of ranges (eight 32-bit numbers each, see RANGE in residuals.ts), as pairs of
+ * u32 (code, weight). `bytes` are the bytes of half a code, `query` is the address of the formulas
+ * and the tables of the first search, and `work` is space for 64 bytes.
  *
- * Returns the address of the next range: the end, unless the space for hits is full. Then that
- * range is changed to begin where to continue.
+ * Returns how many ranges are done: all, unless the space for hits of a search is full. Then the
+ * next range is changed to begin where to continue.
  */
 export function weighEntries(
-  ranges: usize, end: usize, bytes: usize, query: usize, work: usize,
-): usize {
-  while (ranges < end && takeRange(ranges, bytes, query, work)) ranges += 28;
-  return ranges;
+  ranges: usize, rangeCount: u32, bytes: usize, query: usize, work: usize,
+): u32 {
+  for (let i: u32 = 0; i < rangeCount; i++, ranges += 32) {
+    const own = query + load<u32>(ranges, 28);
+    if (!takeRange(ranges, bytes, own, work)) return i;
+  }
+  return rangeCount;
 }
 
 /**

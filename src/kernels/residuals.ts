@@ -24,7 +24,7 @@
  */
 
 import { keyOf, rowsOf, weightsOf } from '../base/top-k';
-import { homeOf, type LinearMemory } from './memory';
+import { homeOf, type LinearMemory, type Room } from './memory';
 import { searchKernels } from './search-kernels';
 
 /**
@@ -197,9 +197,10 @@ export function formulasOf({ tables, zero, factor }: ResidualTables) {
 /**
  * 32-bit numbers of a range of rows, those of one centroid: where they are (`EntriesAt`), the first
  * row of the range, the code that this row stands for (the next row stands for the next code), how
- * many rows, and as the bits of a float32 2,048 times the product of query and centroid.
+ * many rows, as the bits of a float32 2,048 times the product of query and centroid, and where the
+ * search lies behind the first of those that are looked at together.
  */
-export const RANGE = 7;
+export const RANGE = 8;
 
 /** Where rows are: the addresses of both halves in their memory, and for how many is room. */
 export type EntriesAt = readonly [sides: number, secondHalves: number, capacity: number];
@@ -248,11 +249,18 @@ const HITS_END = 4;
 const COUNTS = 16;
 /** All u32 of a state: a multiple of 4. */
 const STATE_LENGTH = (COUNTS + MAX_RESIDUAL_WEIGHT + 4) & ~3;
+/** Bytes for hits of each search of several. One that has more moves them out now and then. */
+const HIT_BYTES = 2 ** 16;
+
+/** Bytes of the state of one of several searches, its query and its hits. */
+const roomBytesOf = (bytesPerRow: number) =>
+  4 * STATE_LENGTH + FORMULA_BYTES + 16 * bytesPerRow + HIT_BYTES;
 
 /**
  * A search for the `want` entries of the lowest weights. The limit falls as lighter ones are seen;
  * found is every entry within the last limit, which may be more than `want`. The state lies in the
- * memories that it looks at, so another search there may begin only after `suspend`.
+ * memories that it looks at, so another search there may begin only after `suspend`, or with its
+ * own room.
  */
 export class EntrySearch {
   readonly #query: ResidualTables;
@@ -272,9 +280,15 @@ export class EntrySearch {
   /** Looks at ranges of entries, `RANGE` numbers each. Entries of scale 0 are skipped. */
   look(list: EntryList, ranges: Uint32Array): void {
     if (ranges.length === 0) return;
+    const rooms = EntryRooms.ofOne(list);
+    rooms.look(list, ranges, [this.enter(list, rooms.at(0))]);
+  }
+
+  /** Goes on in the memory of a list, where its state is in a room. */
+  enter(list: EntryList, room: Room): Looked {
     let own = this.#looked.find((one) => one.list.memory === list.memory);
     if (own === undefined) {
-      own = new Looked(list, this.#query, this.#want);
+      own = new Looked(list, this.#query, this.#want, room, this.#kept);
       this.#looked.push(own);
     }
     const { state } = own;
@@ -284,7 +298,7 @@ export class EntrySearch {
       state.set(this.#last.subarray(COUNTS), COUNTS);
     }
     this.#last = state;
-    own.look(ranges, this.#kept);
+    return own;
   }
 
   /** Takes all state out of the memories, which other searches may use then, or overwrite. */
@@ -306,73 +320,53 @@ export class EntrySearch {
   }
 
   #drain(): void {
-    for (const one of this.#looked) one.drain(this.#kept, this.#last?.[LIMIT] ?? 0);
+    for (const one of this.#looked) one.drain(this.#last?.[LIMIT] ?? 0);
     this.#looked.length = 0;
   }
 }
 
 /**
- * One memory during a search. Its scratch space has the state, sums and ranges of the kernel, the
- * numbers of the formulas and the tables, and hits: pairs (code, weight).
+ * One memory during a search. Its room there has the state, the numbers of the formulas and the
+ * tables, and hits: pairs (code, weight).
  */
 class Looked {
   readonly list: EntryList;
   readonly state: Uint32Array;
   readonly #memory: LinearMemory;
-  readonly #workAt: number;
   readonly #hitsAt: number;
+  readonly #kept: number[];
 
-  constructor(list: EntryList, query: ResidualTables, want: number) {
+  /** Moves hits to `kept`, as keys of (weight, row). */
+  constructor(list: EntryList, query: ResidualTables, want: number, room: Room, kept: number[]) {
     this.list = list;
+    this.#kept = kept;
     this.#memory = homeOf(list.memory.bytes);
-    const { bytes, room } = this.#memory;
-    this.#workAt = room.at + 4 * STATE_LENGTH;
-    this.#hitsAt = this.#queryAt + FORMULA_BYTES + query.tables.length;
+    const { bytes } = this.#memory;
+    const queryAt = room.at + 4 * STATE_LENGTH;
+    this.#hitsAt = queryAt + FORMULA_BYTES + query.tables.length;
     this.state = new Uint32Array(bytes.buffer, room.at, STATE_LENGTH).fill(0);
     this.state[LIMIT] = MAX_RESIDUAL_WEIGHT;
     this.state[WANT] = want;
     this.state[NEXT_HIT] = this.#hitsAt;
     this.state[HITS_END] = room.at + room.byteLength;
     const { base, factor, sideBase, shift, cutFactor } = formulasOf(query);
-    const floats = new Float32Array(bytes.buffer, this.#queryAt, 5);
-    const integers = new Int32Array(bytes.buffer, this.#queryAt, FORMULA_BYTES / 4);
+    const floats = new Float32Array(bytes.buffer, queryAt, 5);
+    const integers = new Int32Array(bytes.buffer, queryAt, FORMULA_BYTES / 4);
     floats[0] = base;
     floats[1] = factor;
     integers[2] = sideBase;
     integers[3] = shift;
     floats[4] = cutFactor;
     integers[QUERY_STATE / 4] = room.at;
-    bytes.set(query.tables, this.#queryAt + FORMULA_BYTES);
+    bytes.set(query.tables, queryAt + FORMULA_BYTES);
   }
 
-  get #queryAt(): number {
-    return this.#workAt + HEAD_BYTES;
-  }
-
-  /** Looks at ranges; where there is no space for more hits, moves them to `kept`. */
-  look(ranges: Uint32Array, kept: number[]): void {
-    const kernels = searchKernels(this.#memory);
-    const half = this.list.memory.bytesPerRow / 2;
-    const workAt = this.#workAt;
-    const rangesAt = workAt + WORK_BYTES;
-    const numbers = new Uint32Array(this.state.buffer, rangesAt, RANGE * MAX_RANGES);
-    for (let from = 0; from < ranges.length; from += numbers.length) {
-      const some = ranges.subarray(from, from + numbers.length);
-      numbers.set(some);
-      const end = rangesAt + some.byteLength;
-      for (let at = rangesAt; ; this.drain(kept, this.state[LIMIT])) {
-        at = kernels.weighEntries(at, end, half, this.#queryAt, workAt) >>> 0;
-        if (at === end) break;
-      }
-    }
-  }
-
-  /** Moves the hits within a limit, as keys of (weight, row), to `kept`. */
-  drain(kept: number[], limit: number): void {
+  /** Moves the hits within a limit out of the memory. */
+  drain(limit = this.state[LIMIT]): void {
     const end = this.state[NEXT_HIT];
     const hits = new Uint32Array(this.state.buffer, this.#hitsAt, (end - this.#hitsAt) / 4);
     for (let i = 0; i < hits.length; i += 2) {
-      if (hits[i + 1] <= limit) kept.push(keyOf(hits[i + 1], this.list.rowOf(hits[i])));
+      if (hits[i + 1] <= limit) this.#kept.push(keyOf(hits[i + 1], this.list.rowOf(hits[i])));
     }
     this.state[NEXT_HIT] = this.#hitsAt;
   }
@@ -392,5 +386,60 @@ class Looked {
     const { list } = this;
     for (let i = 0; i < count; i++) positions[i] = list.positionOf?.(positions[i]) ?? positions[i];
     return { weights, rows: null, positions };
+  }
+}
+
+/** Space of a memory in which searches look at its entries together, each with its room. */
+export class EntryRooms {
+  readonly roomBytes: number;
+  readonly #at: number;
+
+  private constructor(at: number, roomBytes: number) {
+    this.roomBytes = roomBytes;
+    this.#at = at;
+  }
+
+  /** The room of search `i`. */
+  at(i: number): Room {
+    return { at: this.#at + HEAD_BYTES + i * this.roomBytes, byteLength: this.roomBytes };
+  }
+
+  /** For one search, which has all the space of the thread. */
+  static ofOne({ memory }: EntryList): EntryRooms {
+    const { at, byteLength } = homeOf(memory.bytes).room;
+    return new EntryRooms(at, byteLength - HEAD_BYTES);
+  }
+
+  /** Bytes that so many searches of entries of `bytesPerRow` bytes need. */
+  static bytesOf(bytesPerRow: number, count: number): number {
+    return HEAD_BYTES + count * roomBytesOf(bytesPerRow);
+  }
+
+  /** For so many searches; null where the memory has no space for them. */
+  static of({ memory }: EntryList, count: number): EntryRooms | null {
+    const { bytes, bytesPerRow } = memory;
+    const room = homeOf(bytes).spareOf(EntryRooms.bytesOf(bytesPerRow, count));
+    return room && new EntryRooms(room.at, roomBytesOf(bytesPerRow));
+  }
+
+  /** Looks at ranges of searches whose states are in the rooms. */
+  look(list: EntryList, ranges: Uint32Array, searches: readonly (Looked | undefined)[]): void {
+    const memory = homeOf(list.memory.bytes);
+    const kernels = searchKernels(memory);
+    const half = list.memory.bytesPerRow / 2;
+    const rangesAt = this.#at + WORK_BYTES;
+    const numbers = new Uint32Array(memory.bytes.buffer, rangesAt, RANGE * MAX_RANGES);
+    const queryAt = this.at(0).at + 4 * STATE_LENGTH;
+    for (let from = 0; from < ranges.length; from += numbers.length) {
+      const some = ranges.subarray(from, from + numbers.length);
+      const count = some.length / RANGE;
+      numbers.set(some);
+      for (let done = 0; ; ) {
+        const next = rangesAt + 4 * RANGE * done;
+        done += kernels.weighEntries(next, count - done, half, queryAt, this.#at);
+        if (done === count) break;
+        searches[numbers[RANGE * done + RANGE - 1] / this.roomBytes]?.drain();
+      }
+    }
   }
 }

@@ -45,8 +45,8 @@ it('two threads answer as one does, with ids', { tags: 'thorough' }, async () =>
 describe.each([
   { k: 10, copies: true },
   { k: 10, copies: false },
-  { k: 700, copies: false },
-])('queries of one call, %o', ({ k, copies }) => {
+  { k: 700, copies: false }, // more hits than a search of several has space for
+])('queries together, %o', ({ k, copies }) => {
   it('find what each finds alone', quickIf(copies), async () => {
     const draws = new Draws('together');
     const vectors = denseVectors(draws, 9000, DIMENSIONS);

@@ -322,6 +322,7 @@ describe.each([
             1000 + from,
             (i === 0 ? middle : end) - from,
             bits,
+            0,
           ],
         ]);
         search.look({ memory, rowOf: (entry) => entry }, Uint32Array.from(pieces.flat()));
@@ -348,6 +349,7 @@ describe.each([
       48 * i,
       48,
       one,
+      0,
     ]);
     const found = (want: number, some: number[][]) => {
       const search = new Search(query, want);
@@ -385,6 +387,7 @@ it.each([1, 9, 16, 17, 31, 32, 41, 64, 75])(
           first,
           end - first,
           bits,
+          0,
         ];
         search.look({ memory, rowOf: (entry) => entry }, Uint32Array.from(range));
         return foundBy(search);
@@ -424,6 +427,7 @@ it('entries in several memories, of searches that take turns, are as in plain lo
               entry,
               j < 32 ? 1 : 0,
               one,
+              0,
             ];
           });
           search.look(list, Uint32Array.from(pieces.flat()));
@@ -434,7 +438,7 @@ it('entries in several memories, of searches that take turns, are as in plain lo
       const between = new Search(query, 3);
       between.look(
         lists[0],
-        Uint32Array.of(...entriesAt(memory, memory.bytes.byteOffset), 0, 0, 480, bits[0]),
+        Uint32Array.of(...entriesAt(memory, memory.bytes.byteOffset), 0, 0, 480, bits[0], 0),
       );
       between.suspend();
     }
