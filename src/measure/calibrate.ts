@@ -1,14 +1,15 @@
 /**
  * Which threshold of similarity fits a collection, judged by pairs of which is known whether they
  * are the same: labelled by a person, or copies that were made for this. One join at
- * the lowest threshold gives the whole table: by threshold the known pairs that are found, rightly
- * and wrongly, and the groups that `dedup` would make. Pairs that are not known count neither as
+ * the lowest threshold gives the groups that `dedup` would make at each threshold, next to the known
+ * pairs that are as similar, rightly and wrongly. Pairs that are not known count neither as
  * right nor as wrong.
  *
  * Copies have a share of their words edited. Up to a share, a copy is the same text; with twice as
  * many edits it is another one, which only looks like it. Equal seeds give equal copies.
  */
 
+import { lowerBound } from '../base/arrays';
 import { checkAttached, checkOptions, wrongType, wrongValue } from '../base/check';
 import { LONG_CALL, type LongCall, LongWork } from '../base/long-work';
 import { alea, drawnNumbers } from '../base/random';
@@ -172,54 +173,46 @@ export async function calibrateRows(
   if (rows.vectors === null || !isVerified(rows, wanted)) {
     throw new Error('"calibrate" compares exactly: give "vectors", or an index that holds them');
   }
-  const { present, distinct, places } = await distinctRows(rows, work.quiet());
+  const present = presentRows(rows);
+  const quiet = work.quiet();
+  const own = await reordered(rows, present, quiet);
+  const { first, places } = await firstAlike(own, undefined, quiet);
+  const distinct = places.map((at) => present[at]);
   const tally = new ThresholdTally(thresholdsFrom(least), distinct.length);
-  for (const row of present) if (distinct[places[row]] !== row) tally.repeat(places[row]);
-  for (const { similarity, isSame } of scored) tally.score(isSame, tally.levelOf(similarity));
-  const judged = judgedPairs(known, places, tally);
+  first.forEach((one, i) => {
+    if (one !== i) tally.repeat(lowerBound(distinct, present[one]));
+  });
+  const judged = known === null ? [] : await scoredOf(rows, known, quiet);
+  const all = [...scored, ...judged];
+  for (const { similarity, isSame } of all) tally.score(isSame, tally.levelOf(similarity));
   const take = ({ a, b, cosines, jaccards }: PairBatch) => {
     const similarities = (cosines ?? jaccards) as Float64Array;
-    for (let i = 0; i < a.length; i++) {
-      const level = tally.levelOf(similarities[i]);
-      tally.join(a[i], b[i], level);
-      const answers = judged.get(a[i] * tally.rows + b[i]);
-      for (const isSame of answers ?? []) tally.score(isSame, level);
-    }
+    for (let i = 0; i < a.length; i++) tally.join(a[i], b[i], tally.levelOf(similarities[i]));
   };
-  const own = await reordered(rows, distinct, work);
-  await eachPairs(own, null, { ...wanted, maxDistance: near.maxDistance }, take, work);
-  const sameOf = (isSame: boolean) =>
-    scored.filter((one) => one.isSame === isSame).length +
-    (known?.same.filter((one) => one === isSame).length ?? 0);
-  const [same, different] = [sameOf(true), sameOf(false)];
+  const compared = await reordered(rows, distinct, work);
+  await eachPairs(compared, null, { ...wanted, maxDistance: near.maxDistance }, take, work);
+  const same = all.filter(({ isSame }) => isSame).length;
   const lines = tally.lines();
   return {
     measure: measure.name,
     rows: present.length,
     repeated: present.length - distinct.length,
     same,
-    different,
+    different: all.length - same,
     lines,
     recommended: fewestMistakes(lines, {
-      known: same + different,
+      known: all.length,
       same,
       least: leastRecommended ?? (measure === JACCARD ? NEAR_JACCARD : least),
     }),
   };
 }
 
-/**
- * The rows with a code, those of them that equal no earlier one, and by row its place among these:
- * that of the first row which it equals.
- */
-async function distinctRows(rows: Rows, work: LongWork) {
-  const present = presentRows(rows);
-  const alike = await firstAlike(await reordered(rows, present, work), undefined, work);
-  const distinct = alike.places.map((at) => present[at]);
-  const places = new Uint32Array(rows.codes.count);
-  for (const [place, row] of distinct.entries()) places[row] = place;
-  for (const [i, row] of present.entries()) places[row] = places[present[alike.first[i]]];
-  return { present, distinct, places };
+/** Known pairs of rows with their exact similarities. */
+async function scoredOf(rows: Rows, known: KnownPairs, work: LongWork): Promise<ScoredPair[]> {
+  const measure = measureOf(rows.codes.origin?.projection);
+  const similarities = await exactSimilarities(measure, [rows, rows], known, work);
+  return known.same.map((isSame, i) => ({ isSame, similarity: similarities[i] }));
 }
 
 /** The lowest threshold where none is given. */
@@ -237,28 +230,6 @@ function thresholdsFrom(least: number): number[] {
     thresholds.push(part / parts);
   }
   return thresholds;
-}
-
-/**
- * The answers for each judged pair, by its places among the distinct rows; `tally` takes those of
- * two equal rows, which no join finds.
- */
-function judgedPairs(
-  known: KnownPairs | null,
-  places: Uint32Array,
-  tally: ThresholdTally,
-): Map<number, boolean[]> {
-  const judged = new Map<number, boolean[]>();
-  for (const [i, isSame] of (known?.same ?? []).entries()) {
-    const [a, b] = [known?.a[i], known?.b[i]].map((row) => places[row as number]);
-    const [low, high] = [Math.min(a, b), Math.max(a, b)];
-    const key = low * tally.rows + high;
-    const answers = judged.get(key);
-    if (low === high) tally.score(isSame, tally.levelOf(1));
-    else if (answers === undefined) judged.set(key, [isSame]);
-    else answers.push(isSame);
-  }
-  return judged;
 }
 
 /** The threshold with the fewest mistakes from `least` on; without known pairs the lowest. */
@@ -298,10 +269,6 @@ class ThresholdTally {
     this.#heads = new Uint32Array(rows);
   }
 
-  get rows(): number {
-    return this.#joins.length;
-  }
-
   /** The number of thresholds that a similarity reaches. */
   levelOf(similarity: number): number {
     const thresholds = this.#thresholds;
@@ -333,7 +300,7 @@ class ThresholdTally {
       counts.subarray(level).reduce((sum, one) => sum + one, 0);
     return this.#thresholds.map((threshold, i) => {
       let [groups, dropped] = [0, this.#repeats];
-      for (let row = 0; row < this.rows; row++) {
+      for (let row = 0; row < this.#joins.length; row++) {
         const joins = (this.#joins[row] >>> i) & 1;
         dropped += joins;
         groups += (this.#heads[row] >>> i) & 1 & ~joins;

@@ -5,14 +5,14 @@
  */
 
 import { isValid } from '../base/arrays';
-import { checkOptions, checkSeed, naming, wrongType, wrongValue } from '../base/check';
+import { checkOptions, checkSeed, wrongType, wrongValue } from '../base/check';
 import { LONG_CALL, type LongCall, LongWork } from '../base/long-work';
 import { drawnNumbers } from '../base/random';
 import { Codes } from '../codes/codes';
 import type { Id } from '../index/ids';
 import { type QueryRecall, SEARCH_OPTIONS, type SearchOptions } from '../index/index-options';
 import { MemoryEvaluable } from '../index/optimize';
-import { isFlat, matrixOf, needComparable, type Query, queriesOf } from '../index/query';
+import { needComparable, type Queries, type Query, queriesOf } from '../index/query';
 import { recallOf, sharesOf } from '../index/recall';
 import { coreOf, SimHashIndex } from '../index/simhash-index';
 import type { Truth } from '../index/truth';
@@ -21,7 +21,6 @@ import {
   packVectors,
   type SparseMatrix,
   type VectorBatch,
-  vectorAt,
 } from '../vectors/vectors';
 
 /** Options of `measureRecall`; unknown ones throw. */
@@ -87,9 +86,12 @@ export async function measureRecall(
   const drawnRows = () => drawnNumbers(rows.length, count, seed).map((at) => rows[at]);
   const drawn = given.queries === undefined ? heldOf(index, drawnRows()) : null;
   const self = drawn?.rows ?? null;
-  const queries = drawn ? (drawn.vectors ?? drawn.codes) : askedOf(index, given.queries ?? []);
-  if (drawn?.rows.length === 0) throw nothingToAsk();
-  const isByCosine = !(queries instanceof Codes) && index.vectors !== 'none';
+  const asked = drawn ? (drawn.vectors ?? drawn.codes) : (given.queries ?? []);
+  const queries = queriesOf(coreOf(index), asked);
+  if (queries.count === 0) {
+    throw new Error('recall needs a query and a row: the index or the queries are empty');
+  }
+  const isByCosine = !(asked instanceof Codes) && index.vectors !== 'none';
   if (!isByCosine && search.rank !== undefined && search.rank !== 'hamming') {
     throw wrongValue('search.rank', `'hamming' for recall by distance`, search.rank);
   }
@@ -97,13 +99,13 @@ export async function measureRecall(
   const wanted = self === null ? k : k + 1; // a row of the index finds itself
   const truth = isByCosine
     ? await nearestByCosine(index, { queries, self, k }, work)
-    : (await index.searchAll(queries, { method: 'scan', k: wanted, rank, signal })).map(
+    : (await index.searchAll(asked, { method: 'scan', k: wanted, rank, signal })).map(
         (exact, query) => {
           const others = othersOf(exact.rows, self?.[query], k);
           return { rows: others, size: others.length };
         },
       );
-  const answers = await index.searchAll(queries, { ...search, k: wanted, rank, signal });
+  const answers = await index.searchAll(asked, { ...search, k: wanted, rank, signal });
   await work.step(1, 1);
   const found = answers.map((answer, query) => {
     const near = new Set(truth[query].rows);
@@ -113,22 +115,27 @@ export async function measureRecall(
     found,
     truth.map(({ size }) => size),
   );
-  if (shares.length === 0) throw noNeighbours();
+  if (shares.length === 0) throw new Error('recall needs neighbours: the queries have none');
   return { ...recallOf(shares), k, truth: isByCosine ? 'cosine' : 'distance' };
 }
 
-/** The true neighbours by cosine, as `optimize` finds them. */
-function nearestByCosine(
+/** By query its true neighbours by cosine, as `optimize` finds them; of a null query none. */
+async function nearestByCosine(
   index: SimHashIndex,
-  asked: { queries: DenseMatrix | SparseMatrix; self: Uint32Array | null; k: number },
+  { queries, self, k }: { queries: Queries; self: Uint32Array | null; k: number },
   work: LongWork,
 ): Promise<Truth[]> {
   const core = coreOf(index);
-  const queries = queriesOf(core, asked.queries);
-  const all = Array.from({ length: queries.count }, (_, i) => {
-    return { query: queries.at(i) as Query, row: asked.self?.[i] ?? null };
+  const asked = Array.from({ length: queries.count }, (_, i) => {
+    const query = queries.at(i);
+    if (query !== null) needComparable(core, query, i);
+    return { query: query as Query, row: self?.[i] ?? null };
   });
-  return new MemoryEvaluable(core, core.rows).nearest(all, asked.k, work);
+  const present = asked.filter(({ query }) => query !== null);
+  const found = await new MemoryEvaluable(core, core.rows).nearest(present, k, work);
+  let at = 0;
+  const none = { rows: new Uint32Array(), size: 0 };
+  return asked.map(({ query }) => (query === null ? none : found[at++]));
 }
 
 /** Checked options with defaults; the seed as 32 bits. */
@@ -142,39 +149,6 @@ function checked(options: MeasureRecallOptions | undefined) {
     seed: Number(BigInt.asUintN(32, checkSeed(seed))),
     search: checkOptions(search, SEARCH, 'search'),
   };
-}
-
-/** Queries of the caller: codes, or a matrix without null ones. Errors name the query. */
-function askedOf(
-  index: SimHashIndex,
-  given: VectorBatch | Codes,
-): DenseMatrix | SparseMatrix | Codes {
-  const parts = coreOf(index);
-  const queries = queriesOf(parts, given);
-  if (queries.count === 0) throw nothingToAsk();
-  const present: number[] = [];
-  for (let i = 0; i < queries.count; i++) {
-    const query = queries.at(i);
-    if (query === null) continue;
-    if (!(given instanceof Codes)) needComparable(parts, query, i);
-    present.push(i);
-  }
-  if (given instanceof Codes) return given;
-  const flat = isFlat(given) ? matrixOf(index.hasher, given, 'queries') : given;
-  const matrix = Array.isArray(flat)
-    ? naming('queries', () => packVectors(flat))
-    : (flat as DenseMatrix | SparseMatrix);
-  if (present.length === queries.count) return matrix;
-  if (present.length === 0) throw noNeighbours();
-  return packVectors(present.map((i) => vectorAt(matrix, i)));
-}
-
-function nothingToAsk(): Error {
-  return new Error('recall needs a query and a row: the index or the queries are empty');
-}
-
-function noNeighbours(): Error {
-  return new Error('recall needs neighbours: the queries have none');
 }
 
 /** The first `k` rows of an answer, without the query's own row. */
