@@ -1,9 +1,8 @@
 /**
  * Which threshold of similarity fits a collection, judged by pairs of which is known whether they
- * are the same: labelled by a person, or copies that were made for this. One join at
- * the lowest threshold gives the groups that `dedup` would make at each threshold, next to the known
- * pairs that are as similar, rightly and wrongly. Pairs that are not known count neither as
- * right nor as wrong.
+ * are the same: labelled by a person, or copies that were made for this. One join at the lowest
+ * threshold gives the groups that `dedup` would make at each threshold; next to these are the known
+ * pairs that reach it, rightly and wrongly. Pairs that are not known count as neither.
  *
  * Copies have a share of their words edited. Up to a share, a copy is the same text; with twice as
  * many edits it is another one, which only looks like it. Equal seeds give equal copies.

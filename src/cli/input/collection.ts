@@ -191,32 +191,20 @@ export function idsOfIndex(
   return (ids.kind === 'row' ? null : idColumn(all, idType(all))) ?? ascending(count);
 }
 
-/** Characters of texts that are held, in all; further ones are read again. */
-const HELD_CHARACTERS = 2 ** 26;
-
 /**
- * The texts of some rows of an input, which are not held while all rows are read. A second reading
- * that comes anyway offers those that may be wanted; the others are read again. `input` is null for
- * an index.
+ * The texts of some rows of an input, which are not held while all rows are read: those that are
+ * wanted are read again. `input` is null for an index.
  */
 function rowTexts(input: InputRows | null) {
-  const held = new Map<number, string>();
-  let characters = 0;
   const areThere = input?.choice.kind === 'text' && input.canReadAgain;
   /** The column of texts that can be read again; null for other rows, and for those of stdin. */
   const column = areThere ? input.choice.columns[0] : null;
   return {
     column,
 
-    /** Holds the text of a row, as long as there is room. */
-    offer(row: number, text: string | null): void {
-      characters += text?.length ?? 0;
-      if (characters <= HELD_CHARACTERS) held.set(row, text ?? '');
-    },
-
     /**
      * The texts of these rows, by row, or what `cut` makes of each as it comes: they may be long,
-     * and many. Empty where there are none. Reads the input up to the last row that is not held.
+     * and many. Empty where there are none. Reads the input up to the last of them.
      */
     async of(
       rows: readonly number[],
@@ -224,20 +212,14 @@ function rowTexts(input: InputRows | null) {
     ): Promise<ReadonlyMap<number, string>> {
       const texts = new Map<number, string>();
       if (column === null || input === null) return texts;
-      const others = new Set<number>();
-      for (const row of rows) {
-        const text = held.get(row);
-        if (text === undefined) others.add(row);
-        else texts.set(row, cut(row, text));
-      }
-      const wanted = texts.size + others.size;
-      if (others.size === 0) return texts;
-      const isWanted = (row: number) => others.has(row);
+      const wanted = new Set(rows);
+      if (wanted.size === 0) return texts;
+      const isWanted = (row: number) => wanted.has(row);
       for await (const batch of await input.again(isWanted)) {
         const own = ascending(batch.count).filter((i) => isWanted(batch.firstRow + i));
         const all = own.length === 0 ? [] : batch.texts(column);
         for (const i of own) texts.set(batch.firstRow + i, cut(batch.firstRow + i, all[i] ?? ''));
-        if (texts.size === wanted) break;
+        if (texts.size === wanted.size) break;
       }
       return texts;
     },

@@ -164,11 +164,11 @@ async function candidates(
 
 /**
  * The vectors of candidates, read again from the input; those of other rows are left out, so that
- * memory is that of the candidates. Their texts are offered to those who show them.
+ * memory is that of the candidates.
  */
 async function vectorsOf(
   call: Call,
-  { input, count, texts }: Collection,
+  { input, count }: Collection,
   isCandidate: Uint8Array,
 ): Promise<SparseVectors> {
   const vectors = new SparseVectors();
@@ -179,10 +179,6 @@ async function vectorsOf(
     const matrix = rows.vectorsOf(batch, isWanted) as SparseMatrix;
     const isThere = (row: number) => isCandidate[at + row] === 1;
     vectors.append(matrix, 0, batch.count, isThere);
-    const own = texts.column === null ? [] : batch.texts(texts.column);
-    own.forEach((text, i) => {
-      if (isThere(i)) texts.offer(at + i, text);
-    });
     at += batch.count;
   }
   if (at !== count) {
