@@ -9,7 +9,7 @@ import { ascending, byGroup } from '../base/arrays';
 import { checkOneOf, wrongType, wrongValue } from '../base/check';
 import { LONG_CALL, type LongCall, type LongWork } from '../base/long-work';
 import type { CommonText } from './common-text';
-import { codedRows, type DistinctCodes, distinctOf, NONE, type OrderedPairs } from './pair-order';
+import { type DistinctCodes, distinctOf, NONE, type OrderedPairs } from './pair-order';
 import { eachPairs } from './pairs';
 import {
   checkGroup,
@@ -122,7 +122,6 @@ async function headsOf(
   const { first, places, distinct } = await firstAlike(compared, group, work);
   const areAll = places.length === order.length;
   const different = areAll ? own : await reordered(own, places, work);
-  const codeOf = places.map((place) => distinct.left.codeOf[place]);
   const heads =
     grouping === 'components' ? new Components(places.length) : new Stars(places.length);
   const areNear = (a: number, b: number) =>
@@ -131,7 +130,7 @@ async function headsOf(
     ...options,
     ...(group && { group: Int32Array.from(places, (place) => group[place]) }),
     rests: common?.rests,
-    distinct: { ...distinct, ...codedRows(codeOf, distinct.count) },
+    ...(areAll && { distinct }),
     // Exact similarities cost most: not for pairs that change nothing any more.
     ...(isExact && { isOpen: (a: number, b: number) => heads.isOpen(a, b) && areNear(a, b) }),
   };

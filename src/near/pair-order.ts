@@ -77,25 +77,18 @@ export async function distinctOf(
   const first = await numbered(isRightFirst ? right : left);
   const firstDistinct = count;
   const second = right === null ? null : await numbered(isRightFirst ? left : right);
-  const found = { memory, bits: left.bits, count, firstDistinct };
-  if (second === null) return { ...found, ...codedRows(first, count) };
-  const [one, other] = [byCode(first, count), byCode(second, count)];
-  return { ...found, left: isRightFirst ? other : one, right: isRightFirst ? one : other };
-}
-
-/** The rows of a single collection, which has each of `count` distinct codes. */
-export function codedRows(codeOf: Uint32Array, count: number) {
-  // Where all rows differ, distinct code i is row i.
-  const areAll = count === codeOf.length;
-  const left = areAll
-    ? { codeOf, starts: ascending(count + 1), rows: codeOf }
-    : byCode(codeOf, count);
-  return { left, right: left };
-}
-
-function byCode(codeOf: Uint32Array, count: number): CodedRows {
-  const { starts, members } = byGroup(codeOf, count);
-  return { codeOf, starts, rows: members };
+  const byCode = (codeOf: Uint32Array): CodedRows => {
+    // Where all rows of a single collection differ, distinct code i is row i.
+    if (right === null && count === total) {
+      return { codeOf, starts: ascending(count + 1), rows: codeOf };
+    }
+    const { starts, members } = byGroup(codeOf, count);
+    return { codeOf, starts, rows: members };
+  };
+  const one = byCode(first);
+  const other = second === null ? one : byCode(second);
+  const [ours, theirs] = isRightFirst ? [other, one] : [one, other];
+  return { memory, bits: left.bits, count, firstDistinct, left: ours, right: theirs };
 }
 
 /**
