@@ -14,7 +14,7 @@ import { scanAll } from '../codes/scan';
 import { HIT } from '../kernels/joins';
 import { Components } from '../near/groups';
 import { join } from '../near/join';
-import { type DistinctCodes, distinctOf, NONE } from '../near/pair-order';
+import { type DistinctCodes, distinctAt, distinctOf, NONE } from '../near/pair-order';
 import { presentRows, type RowSource, reordered, rowsOf, rowsOfCodes } from '../near/rows';
 import { pointsOfRows } from './cluster';
 import { type Cluster, labelsOf, summaries } from './describe';
@@ -78,7 +78,7 @@ export async function clusterByDensity(
   const numbers = new Map<number, number>(); // clusters are numbered by their first row
   const clusterOf = new Int32Array(rows.length).fill(-1);
   rows.forEach((row, i) => {
-    const cluster = clusterOfNode[graph.nodes.left.codeOf[row]];
+    const cluster = clusterOfNode[distinctAt(graph.nodes, row)];
     if (cluster === NONE) return;
     if (!numbers.has(cluster)) numbers.set(cluster, numbers.size);
     clusterOf[i] = numbers.get(cluster) as number;
@@ -275,10 +275,12 @@ export async function densityGraph(
   work: LongWork,
 ): Promise<DensityGraph> {
   const reach = await reachOfLists(codes, minSamples, work);
-  const nodes = await distinctOf(codes, null, 0, work);
+  const nodes = await distinctOf(codes, null, reach, work.quiet());
   const { count } = nodes;
   const { starts } = nodes.left;
-  const weights = new Uint32Array(count).map((_, node) => starts[node + 1] - starts[node]);
+  const weights = new Uint32Array(count).map((_, node) =>
+    starts === null ? 1 : starts[node + 1] - starts[node],
+  );
   const near = { maxDistance: reach, range: () => [0, count] as const };
   const lists = new CodeLists(count, Math.min(count - 1, Math.max(minSamples, MIN_LISTED)));
   const take = (hits: Uint32Array, found: number) => {

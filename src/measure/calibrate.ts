@@ -174,9 +174,8 @@ export async function calibrateRows(
   }
   const present = presentRows(rows);
   const quiet = work.quiet();
-  const own = await reordered(rows, present, quiet);
-  const { first, places } = await firstAlike(own, undefined, quiet);
-  const distinct = places.map((at) => present[at]);
+  const first = await firstAlike(rows, present, undefined, quiet);
+  const distinct = present.filter((_, i) => first[i] === i);
   const tally = new ThresholdTally(thresholdsFrom(least), distinct.length);
   first.forEach((one, i) => {
     if (one !== i) tally.repeat(lowerBound(distinct, present[one]));

@@ -7,7 +7,6 @@
  * themselves. So a crawl is planned day by day, and no row that was kept is dropped later.
  */
 
-import { lowerBound } from '../base/arrays';
 import { checkInteger, checkOptions, wrongType, wrongValue } from '../base/check';
 import type { HashCounts } from '../base/hash-tables';
 import { LongWork } from '../base/long-work';
@@ -133,8 +132,7 @@ async function planOf(
   if (known !== null) checkPlan(known, checks.subarray(0, first));
   const plan = begunPlan(count, exactMeasure(rows)?.name, known);
   plan.checks.set(checks);
-  const all = presentRows(rows);
-  const present = all.subarray(lowerBound(all, first));
+  const present = presentRows(rows).filter((row) => row >= first);
   const joined = known && (await joinKnown(plan, present, rows, request, work));
   const order = await orderBy(request.keep, joined ?? present, work);
   const rank = keepAtMost > 1 ? ranksOf(order, count) : null;

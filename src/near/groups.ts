@@ -5,22 +5,13 @@
  * found. Of each group the first row in that order is kept (`orderBy`).
  */
 
-import { ascending, byGroup } from '../base/arrays';
+import { ascending, byGroup, keyOfBytes } from '../base/arrays';
 import { checkOneOf, wrongType, wrongValue } from '../base/check';
 import { LONG_CALL, type LongCall, type LongWork } from '../base/long-work';
 import type { CommonText } from './common-text';
-import { type DistinctCodes, distinctOf, NONE, type OrderedPairs } from './pair-order';
+import { NONE, type OrderedPairs } from './pair-order';
 import { eachPairs } from './pairs';
-import {
-  checkGroup,
-  groupedCodes,
-  isVerified,
-  NEARNESS,
-  type Nearness,
-  type Rows,
-  reordered,
-  rowsOfCodes,
-} from './rows';
+import { checkGroup, isVerified, NEARNESS, type Nearness, type Rows, reordered } from './rows';
 
 /** How near pairs become groups. */
 const GROUPINGS = ['star', 'components'] as const;
@@ -81,8 +72,9 @@ export function groupRequest({ codes }: Rows, options: GroupOptions): GroupReque
   };
 }
 
-/** Rows between two steps. */
-const STEP_ROWS = 2 ** 14;
+/** Rows between two steps; fewer where each is looked up by a key. */
+const STEP_ROWS = 2 ** 15;
+const KEYED_ROWS = 2 ** 12;
 
 /** The groups of two or more rows of `order`. The first row of a group in order is kept. */
 export async function gather(
@@ -113,66 +105,63 @@ async function headsOf(
   near: GroupNearness,
   work: LongWork,
 ): Promise<Uint32Array> {
-  const { common, group: groupOf, ...options } = near;
+  const { common, ...options } = near;
   const isExact = isVerified(rows, near);
-  const own = await reordered(rows, order, work);
-  const group = groupOf && Int32Array.from(order, (row) => groupOf[row]);
-  // Rows that are alike join the group of the first of them, and are not compared.
-  const compared = isExact ? own : rowsOfCodes(own.codes);
-  const { first, places, distinct } = await firstAlike(compared, group, work);
-  const areAll = places.length === order.length;
-  const different = areAll ? own : await reordered(own, places, work);
+  if (isExact) {
+    // Rows of equal code and vector join the group of the first of them, and are not compared.
+    const first = await firstAlike(rows, order, near.group, work);
+    const places = first.filter((place, i) => place === i);
+    if (places.length < order.length) {
+      const different = places.map((place) => order[place]);
+      const heads = await headsOf(grouping, rows, different, near, work);
+      const headOf = new Uint32Array(order.length);
+      for (const [i, place] of places.entries()) headOf[place] = places[heads[i]];
+      return first.map((place) => headOf[place]);
+    }
+  }
   const heads =
-    grouping === 'components' ? new Components(places.length) : new Stars(places.length);
-  const areNear = (a: number, b: number) =>
-    common?.areNear(order[places[a]], order[places[b]]) ?? true;
+    grouping === 'components' ? new Components(order.length) : new Stars(order.length, isExact);
+  const take = (batch: OrderedPairs) => heads.take(batch);
+  const isOpen = (a: number, b: number) =>
+    heads.isOpen(a, b) && (common === undefined || common.areNear(order[a], order[b]));
+  const group = near.group && Int32Array.from(order, (row) => (near.group as Int32Array)[row]);
+  // Where distances decide, only the first of equal codes is paired with others.
   const wanted = {
     ...options,
-    ...(group && { group: Int32Array.from(places, (place) => group[place]) }),
+    ...(group && { group }),
+    equal: isExact ? 'all' : 'first',
     rests: common?.rests,
-    ...(areAll && { distinct }),
     // Exact similarities cost most: not for pairs that change nothing any more.
-    ...(isExact && { isOpen: (a: number, b: number) => heads.isOpen(a, b) && areNear(a, b) }),
-  };
-  await eachPairs(different, null, wanted, (batch) => heads.take(batch), work);
-  const found = heads.result();
-  if (areAll) return found;
-  const headOf = new Uint32Array(order.length);
-  for (let i = 0; i < found.length; i++) headOf[places[i]] = places[found[i]];
-  return first.map((place) => headOf[place]);
+    ...(isExact && { isOpen }),
+  } as const;
+  await eachPairs(await reordered(rows, order, work), null, wanted, take, work);
+  return heads.result();
 }
 
 /**
- * For each row the first one that is alike: of equal code and group and, where rows have vectors,
- * of equal vector; itself for a row without a group, a direction or members. All of these are
- * `places`.
+ * For each position the first position whose row has the same code, vector and group; its own for
+ * a row without a direction or members, which is near to none.
  */
 export async function firstAlike(
-  { codes, vectors, vectorOf }: Rows,
+  rows: Rows,
+  order: Uint32Array,
   group: Int32Array | undefined,
   work: LongWork,
-): Promise<{ first: Uint32Array; places: Uint32Array; distinct: DistinctCodes }> {
-  const keys = group === undefined ? codes : groupedCodes(codes, group);
-  const distinct = await distinctOf(keys, null, 0, work);
-  const { codeOf, starts, rows } = distinct.left;
-  const vectorAt = (row: number) => vectorOf?.[row] ?? row;
-  const first = ascending(codes.count);
-  const places = new Uint32Array(codes.count);
-  let count = 0;
-  /** By row the next one of equal code and another vector. */
-  const next = new Uint32Array(codes.count).fill(NONE);
-  for (let row = 0; row < codes.count; row++) {
-    if (row % STEP_ROWS === STEP_ROWS - 1) await work.step();
-    const isAlone = codeOf[row] === NONE || vectors?.normOf(vectorAt(row)) === 0;
-    let alike = isAlone ? row : rows[starts[codeOf[row]]];
-    while (alike !== row && vectors && !vectors.areEqual(vectorAt(alike), vectorAt(row))) {
-      if (next[alike] === NONE) next[alike] = row;
-      alike = next[alike];
-    }
-    first[row] = alike;
-    if (alike === row) places[count++] = row;
+): Promise<Uint32Array> {
+  const { codes, vectors } = rows;
+  const first = ascending(order.length);
+  const known = new Map<string, number[]>();
+  for (let i = 0; i < order.length; i++) {
+    if (i % KEYED_ROWS === KEYED_ROWS - 1) await work.step();
+    if ((group !== undefined && group[order[i]] < 0) || vectors?.normOf(order[i]) === 0) continue;
+    const key = keyOfBytes(codes.at(order[i])) + (group?.[order[i]] ?? '');
+    const alike = known.get(key);
+    const same = alike?.find((place) => vectors?.areEqual(order[place], order[i]));
+    if (same !== undefined) first[i] = same;
+    else if (alike === undefined) known.set(key, [i]);
+    else alike.push(i);
   }
-  return { first, places: places.subarray(0, count), distinct };
+  return first;
 }
 
 /**
@@ -222,23 +211,29 @@ export class Components {
 /** Heads of stars. Pairs ascend, so when those of a row come, it is known whether it is a head. */
 class Stars {
   readonly #heads: Uint32Array;
+  /** False if equal rows are paired only with the first of them. */
+  readonly #areAll: boolean;
 
-  constructor(count: number) {
+  constructor(count: number, areAll: boolean) {
     this.#heads = new Uint32Array(count).fill(NONE);
+    this.#areAll = areAll;
   }
 
   /** False for a pair that changes nothing, since the first is no head or the second has one. */
   isOpen(a: number, b: number): boolean {
     const [one, other] = [this.#heads[a], this.#heads[b]];
-    return (one === NONE || one === a) && other === NONE;
+    return !this.#areAll || ((one === NONE || one === a) && other === NONE);
   }
 
-  take({ a: firsts, b: seconds }: OrderedPairs): void {
+  take({ a: firsts, b: seconds, distances }: OrderedPairs): void {
     const heads = this.#heads;
     for (let i = 0; i < firsts.length; i++) {
       const [a, b] = [firsts[i], seconds[i]];
       if (heads[a] === NONE) heads[a] = a;
-      if (heads[b] === NONE && heads[a] === a) heads[b] = a;
+      if (heads[b] !== NONE) continue;
+      if (heads[a] === a) heads[b] = a;
+      // Equal rows join what the first of them joined.
+      else if (distances[i] === 0 && !this.#areAll) heads[b] = heads[a];
     }
   }
 

@@ -161,7 +161,8 @@ async function joinLong(
 ): Promise<void> {
   const distincts = new Uint32Array(end - first);
   const { arrays, words } = memory;
-  const masks = around.rejects.length + MAX_MASKS;
+  // One mask for what must agree, one for each reject so far, and one for each table to come.
+  const masks = around.rejects.length + 1 + maxTables(wanted.maxDistance);
   const inner = JoinMemory.allocate(distincts.length, arrays.bytesPerCode, masks);
   for (let i = 0; i < distincts.length; i++) {
     const distinct = arrays.entries[ENTRY * (first + i)];
@@ -224,8 +225,6 @@ async function joinAll(
 const MAX_TABLES = 64;
 /** Most tables where each has one block: with more, comparing all with all is cheaper. */
 const MAX_BLOCKS = 256;
-/** Masks that kernels need for any layout: what must agree, and one for each table. */
-export const MAX_MASKS = 1 + MAX_BLOCKS;
 /** Most blocks of a layout beyond the distance. */
 const MAX_BLOCKS_MORE = 8;
 /**
@@ -267,6 +266,11 @@ function chooseLayout(
     if (cost < least) [best, least] = [blocks, cost];
   }
   return best === 0 ? [] : choicesOf(blocksOf(bits, best), best - maxDistance);
+}
+
+/** Most tables of any layout for a distance: kernels need a mask for each. */
+export function maxTables(maxDistance: number): number {
+  return Math.max(MAX_TABLES, Math.min(MAX_BLOCKS, maxDistance + 1));
 }
 
 /** Bits that tell the buckets of keys of `width` bits: about as many buckets as codes. */

@@ -17,13 +17,7 @@ import { checkLeast } from '../codes/measure';
 import type { SparseVectors } from '../index/vectors/sparse-vectors';
 import { distance } from '../kernels/hamming';
 import { reaches } from '../vectors/vectors';
-import {
-  type DistinctCodes,
-  distinctOf,
-  type OrderedPairs,
-  pairsInOrder,
-  type Send,
-} from './pair-order';
+import { distinctOf, type OrderedPairs, pairsInOrder, type Send } from './pair-order';
 import {
   checkComparable,
   exactSimilarities,
@@ -65,6 +59,12 @@ export interface Pairs extends AsyncIterable<PairBatch> {
 const OPTIONS = { ...NEARNESS, group: null, cell: null, ...LONG_CALL };
 
 /**
+ * 'all' pairs each of many equal rows with all others; 'first' pairs only the first of them with
+ * others, and they with it: a million equal rows are half a trillion pairs, or a million.
+ */
+type EqualRows = 'all' | 'first';
+
+/**
  * Finds every pair within a distance or of a similarity, in batches, in the order of rows. Each
  * pair comes once. With two sources, pairs a row of the first with a row of the second.
  *
@@ -98,7 +98,7 @@ export function pairs(
 }
 
 /** Checked options with both collections; `right` is null for pairs within one. */
-type Request = ReturnType<typeof requestOf> & PassedOn;
+type Request = ReturnType<typeof requestOf> & Pick<PassedOn, 'isOpen' | 'rests'>;
 
 /** Passes on the batches of `pairs`, for other work. */
 export async function eachPairs(
@@ -108,22 +108,26 @@ export async function eachPairs(
   send: Send<PairBatch>,
   work: LongWork,
 ): Promise<void> {
-  const { isOpen, rests, distinct, ...near } = options;
-  await findPairs({ ...requestOf(left, right, near), isOpen, rests, distinct }, send, work);
+  const { equal, isOpen, rests, ...near } = options;
+  await findPairs({ ...requestOf(left, right, near, equal), isOpen, rests }, send, work);
 }
 
-/** Which pairs `eachPairs` passes on, and what is known of the rows. */
+/** Which pairs `eachPairs` passes on. */
 interface PassedOn {
+  readonly equal?: EqualRows;
   /** False for pairs that need no exact similarity, since they change nothing. */
   readonly isOpen?: ((a: number, b: number) => boolean) | undefined;
   /** Further sets of the rows, and the share of the smaller one that near rows have in common. */
   readonly rests?: { readonly vectors: SparseVectors; readonly least: number } | undefined;
-  /** The distinct codes of the rows, where they are known. */
-  readonly distinct?: DistinctCodes | undefined;
 }
 
 /** Checks the options of a join against the rows. */
-function requestOf(given: Rows, right: Rows | null, options: PairsOptions) {
+function requestOf(
+  given: Rows,
+  right: Rows | null,
+  options: PairsOptions,
+  equal: EqualRows = 'all',
+) {
   const known = checkOptions(options, OPTIONS);
   const { minCosine, minJaccard, vectors, group } = known;
   if (right !== null && vectors !== undefined) {
@@ -150,13 +154,14 @@ function requestOf(given: Rows, right: Rows | null, options: PairsOptions) {
     maxDistance,
     /** The measure by which pairs are checked, and the lowest one; null where distances decide. */
     exact: isExact && asked !== null ? { ...asked, name: asked.measure.name } : null,
+    isFirstOnly: equal === 'first',
     codes: group === undefined ? left.codes : groupedCodes(left.codes, group),
     /** Bits in which the codes of a pair must agree, those of the group too. */
     agree: group === undefined ? agree : [...agree, ...groupBits],
     differ,
     group,
     /** True if sets are joined by their members: when only `minJaccard` says which are near. */
-    bySets: isExact && known.maxDistance === undefined && (minJaccard ?? 0) > 0,
+    bySets: isExact && equal === 'all' && known.maxDistance === undefined && (minJaccard ?? 0) > 0,
   };
 }
 
@@ -198,13 +203,12 @@ function pairsWhere({ a, b, distances }: OrderedPairs, holds: (i: number) => boo
 
 /** Pairs of rows whose codes are within the distance. */
 async function pairsOfCodes(
-  { codes: ours, right, distinct, ...order }: Request,
+  { codes: ours, right, ...order }: Request,
   send: Send<OrderedPairs>,
   work: LongWork,
 ): Promise<void> {
-  const quiet = work.quiet();
-  const codes =
-    distinct ?? (await distinctOf(ours, right?.codes ?? null, order.differ.length, quiet));
+  const masks = order.maxDistance + order.differ.length;
+  const codes = await distinctOf(ours, right?.codes ?? null, masks, work.quiet());
   await pairsInOrder(codes, order, send, work);
 }
 

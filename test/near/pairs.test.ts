@@ -5,7 +5,8 @@ import { COSINE, catchingDistance, catchShare } from '../../src/codes/measure';
 import { SimHashIndex } from '../../src/index/simhash-index';
 import { blocksOf, choicesOf, join, type TableLayout } from '../../src/near/join';
 import { distinctOf, type OrderedPairs, pairsInOrder } from '../../src/near/pair-order';
-import { type Pairs, pairs } from '../../src/near/pairs';
+import { eachPairs, type Pairs, pairs } from '../../src/near/pairs';
+import { rowsOf } from '../../src/near/rows';
 import { collection, type Pair, pairsByBruteForce, SHAPES } from '../near/collections';
 import { angleBetween, Draws } from '../reference/random';
 import { quickIf } from '../reference/tags';
@@ -78,8 +79,8 @@ describe('with brute force', () => {
         const count = shape === 'all equal' ? 99 : bits > 999 ? 1300 : 400;
         const codes = collection(shape, count, bits, 3);
         const work = new LongWork();
-        const distinct = await distinctOf(codes, null, 0, work);
-        const order = { maxDistance, layout };
+        const distinct = await distinctOf(codes, null, maxDistance, work);
+        const order = { maxDistance, isFirstOnly: false, layout };
         const expected = pairsByBruteForce(codes, null, maxDistance);
         for (const maxHeld of [5000, 50]) {
           const found = new Taken();
@@ -137,23 +138,28 @@ it('windows of repeated codes are reported once, whatever is held', async () => 
   bytes.set(half.bytes, half.bytes.length);
   const codes = Codes.from(bytes, { bits: 64 });
   const work = new LongWork();
-  const distinct = await distinctOf(codes, null, 0, work);
-  const order = { maxDistance: 6, layout: blocks(64, 7) };
-  const expected = pairsByBruteForce(codes, null, 6);
-  for (const maxHeld of [undefined, 3000, 300]) {
-    const found = new Taken();
-    await pairsInOrder(distinct, { ...order, ...(maxHeld && { maxHeld }) }, found.take, work);
-    expect(found.pairs).toEqual(expected);
+  const distinct = await distinctOf(codes, null, 6, work);
+  for (const isFirstOnly of [false, true]) {
+    const order = { maxDistance: 6, isFirstOnly, layout: blocks(64, 7) };
+    const { pairs: whole, take } = new Taken();
+    await pairsInOrder(distinct, order, take, work);
+    for (const maxHeld of [3000, 300]) {
+      const found = new Taken();
+      await pairsInOrder(distinct, { ...order, maxHeld }, found.take, work);
+      expect(found.pairs).toEqual(whole);
+    }
+    const expected = pairsByBruteForce(codes, null, 6);
+    if (!isFirstOnly) expect(whole).toEqual(expected);
   }
 });
 
 it('windows of repeated codes go on by more than a row', { tags: 'thorough' }, async () => {
   const half = collection('uniform', 800, 64, 5);
   const codes = Codes.from(Uint8Array.from([...half.bytes, ...half.bytes]), { bits: 64 });
-  const distinct = await distinctOf(codes, null, 0, new LongWork());
+  const distinct = await distinctOf(codes, null, 26, new LongWork());
   let joins = 0;
   const order = {
-    ...{ maxDistance: 26, maxHeld: 3000 },
+    ...{ maxDistance: 26, isFirstOnly: false, maxHeld: 3000 },
     get layout() {
       joins++; // each window runs the join again
       return [];
@@ -183,6 +189,38 @@ it('finds pairs at exactly the distance', async () => {
   for (let row = 1; row < 65; row++) codes.at(row)[(row - 1) >> 3] = 1 << ((row - 1) & 7);
   expect(await listed(pairs(codes, { maxDistance: 1 }))).toHaveLength(64);
   expect(await listed(pairs(codes, { maxDistance: 2 }))).toHaveLength(64 + (64 * 63) / 2);
+});
+
+describe('of equal rows', () => {
+  it('reports only the first of equal rows when asked to', async () => {
+    const codes = collection('repeated', 500, 64, 4);
+    const firsts = new Map<string, number>();
+    const expected: Pair[] = [];
+    for (const [a, b, distance] of pairsByBruteForce(codes, null, 30)) {
+      for (const row of [a, b]) {
+        const key = codes.at(row).join();
+        if (!firsts.has(key)) firsts.set(key, row);
+      }
+      const isFirst = (row: number) => firsts.get(codes.at(row).join()) === row;
+      if (isFirst(a) && (distance === 0 || isFirst(b))) expected.push([a, b, distance]);
+    }
+    const found = new Taken();
+    const options = { maxDistance: 30, equal: 'first' } as const;
+    await eachPairs(rowsOf('codes', codes), null, options, found.take, new LongWork());
+    expect(found.pairs).toEqual(expected);
+  });
+
+  it('takes 300,000 of them as so many', async () => {
+    const codes = Codes.allocate(300_000, { bits: 64 });
+    codes.at(17)[0] = 1;
+    let count = 0;
+    const options = { maxDistance: 3, equal: 'first' } as const;
+    const take = ({ a }: OrderedPairs) => {
+      count += a.length;
+    };
+    await eachPairs(rowsOf('codes', codes), null, options, take, new LongWork());
+    expect(count).toBe(299_999);
+  });
 });
 
 describe('by cosine', async () => {

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { Codes } from '../../src/codes/codes';
 import { SimHashIndex } from '../../src/index/simhash-index';
-import { dedup } from '../../src/near/dedup';
 import type { GroupOptions } from '../../src/near/groups';
 import { angleBetween, Draws } from '../reference/random';
 import { bitsApart, collection, namesByLoops, SHAPES } from './collections';
@@ -126,14 +125,6 @@ it('null rows are in no group', async () => {
   const { groupOf, groups } = await groupRows(codes, { maxDistance: 0 });
   expect([...groupOf.subarray(12)]).toEqual([12, 13, 14, 15]);
   expect(groups.map(({ rows }) => rows.length)).toEqual([12]);
-});
-
-it.each(GROUPINGS)('300,000 equal rows take as long as so many, by %s', async (grouping) => {
-  const codes = Codes.allocate(300_000, { bits: 64 });
-  codes.at(17)[0] = 1;
-  const { groups, kept } = await dedup(codes, { maxDistance: 3, grouping });
-  expect(groups.every((name) => name === 0)).toBe(true);
-  expect(kept.reduce((sum, one) => sum + one, 0)).toBe(1);
 });
 
 it('stops when asked to', async () => {

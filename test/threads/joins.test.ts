@@ -1,8 +1,10 @@
 import { afterAll, describe, expect, it } from 'vitest';
+import { LongWork } from '../../src/base/long-work';
 import { alea } from '../../src/base/random';
 import { Codes } from '../../src/codes/codes';
 import { dedup } from '../../src/near/dedup';
-import { type PairBatch, type PairsOptions, pairs } from '../../src/near/pairs';
+import { eachPairs, type PairBatch, type PairsOptions, pairs } from '../../src/near/pairs';
+import { rowsOf } from '../../src/near/rows';
 import { closeThreads } from '../../src/threads/parallel';
 import { groupRows } from '../near/group-rows';
 
@@ -97,14 +99,18 @@ describe.each(CASES)('pairs of %s codes', (kind, maxDistances) => {
     }
   });
 
-  it('come in equal batches', async () => {
-    const batches = async (threads: number) => {
+  it('come in equal batches, with the first of equal rows alone', async () => {
+    const batches = async (call: { threads: number }) => {
       const found: PairBatch[] = [];
-      for await (const batch of pairs(codes, { maxDistance: 5, threads })) found.push(batch);
+      const take = (batch: PairBatch) => {
+        found.push(batch);
+      };
+      const options = { maxDistance: 5, equal: 'first' } as const;
+      await eachPairs(rowsOf('codes', codes), null, options, take, new LongWork(call));
       return found;
     };
-    const expected = await batches(1);
-    for (const threads of THREADS) expect(await batches(threads)).toEqual(expected);
+    const expected = await batches({ threads: 1 });
+    for (const threads of THREADS) expect(await batches({ threads })).toEqual(expected);
   });
 
   it('make equal groups and plans', async () => {

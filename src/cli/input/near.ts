@@ -17,9 +17,8 @@ import {
 } from '../../codes/measure';
 import { exactJson, hex } from '../../formats/column-kinds';
 import { SparseVectors } from '../../index/vectors/sparse-vectors';
-import { gather } from '../../near/groups';
-import { nearRows } from '../../near/pairs';
-import { type Nearness, presentRows, rowsOfCodes } from '../../near/rows';
+import { eachPairs, nearRows, type PairBatch } from '../../near/pairs';
+import { type Nearness, rowsOfCodes } from '../../near/rows';
 import type { Codes, RowBatch, SparseMatrix } from '../../node';
 import { bandsFor, caughtBy, type MinBands } from '../../text/text-set';
 import type { Call } from '../call';
@@ -153,12 +152,13 @@ async function candidates(
   }
   const distance = within(CAUGHT);
   const isCandidate = new Uint8Array(count);
-  const rows = rowsOfCodes(codes);
-  const wanted = { grouping: 'components', near: { maxDistance: distance } } as const;
-  const groups = await call.long('comparing', (work) =>
-    gather(rows, presentRows(rows), wanted, new LongWork(work)),
+  const mark = ({ a, b }: PairBatch) => {
+    for (let i = 0; i < a.length; i++) isCandidate[a[i]] = isCandidate[b[i]] = 1;
+  };
+  const near = { maxDistance: distance, equal: 'first' } as const;
+  await call.long('comparing', (work) =>
+    eachPairs(rowsOfCodes(codes), null, near, mark, new LongWork(work)),
   );
-  for (const group of groups) for (const row of group.rows) isCandidate[row] = 1;
   return found(isCandidate, '', distance);
 }
 
