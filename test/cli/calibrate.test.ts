@@ -230,6 +230,7 @@ describe('calibrate by labelled pairs', () => {
     ['v0,v1\n', 'expected three columns, two ids, and whether they are the same'],
     ['v0,v0,true\n', 'row 0: expected two ids, and whether they are the same'],
     ['v0,v1,true\nv0,v2,maybe\n', '(true, false, 1 or 0), got ["v0","v2","maybe"]'],
+    ['v0,v1,true\nv1,v0,false\n', 'row 1: "v1" and "v0" are both the same and not the same'],
     ['v0,nobody,true\n', 'no row of vectors.jsonl has the id "nobody"; --id chooses its column'],
     ['v0,v1,false\nv0,v2,false\n', 'expected one pair or more that is the same, all are false'],
   ])('refuses %j', async (lines, message) => {

@@ -198,9 +198,9 @@ const ANSWERS: Readonly<Record<string, boolean>> = { true: true, 1: true, false:
 const COLUMNS = 'two ids, and whether they are the same (true, false, 1 or 0)';
 
 /**
- * Reads the labels from the first three columns of a file of any format. Refuses an id that is
- * missing or nested, two equal ids, an answer that is neither yes nor no, and a file in which
- * nothing is the same.
+ * Reads the labels from the first three columns of a file of any format. A pair that is repeated,
+ * in either order, counts once. Refuses an id that is missing or nested, two equal ids, an answer
+ * that is neither yes nor no, two answers to a pair, and a file in which nothing is the same.
  */
 async function readLabels(call: Call, path: string): Promise<Label[]> {
   const reader = await openInput(call, path, undefined, {});
@@ -209,21 +209,28 @@ async function readLabels(call: Call, path: string): Promise<Label[]> {
     const got = names.join(', ') || 'none';
     throw new FormatError(`expected three columns, ${COLUMNS}; got ${got}`, path);
   }
-  const labels: Label[] = [];
+  const known = new Map<string, Label>();
   for await (const batch of batchesOf(call, await withTextIds(call, path, reader))) {
     const columns = names.map((name) => batch.values(name));
     for (let i = 0; i < batch.count; i++) {
+      const row = `row ${batch.firstRow + i}`;
       const values = columns.map((column) => column[i]);
       const [a, b, answer] = values.map((value) => String(value));
       const isSame = ANSWERS[answer.toLowerCase()];
       const areIds = values.every((value) => typeof (value ?? null) !== 'object') && a !== b;
       if (!areIds || isSame === undefined) {
         const got = JSON.stringify(values, jsonOf);
-        throw new FormatError(`row ${batch.firstRow + i}: expected ${COLUMNS}, got ${got}`, path);
+        throw new FormatError(`${row}: expected ${COLUMNS}, got ${got}`, path);
       }
-      labels.push({ a, b, isSame });
+      const key = JSON.stringify([a, b].sort());
+      if ((known.get(key)?.isSame ?? isSame) !== isSame) {
+        const both = `"${a}" and "${b}" are both the same and not the same in this file`;
+        throw new FormatError(`${row}: ${both}`, path);
+      }
+      known.set(key, { a, b, isSame });
     }
   }
+  const labels = [...known.values()];
   if (labels.some(({ isSame }) => isSame)) return labels;
   throw new FormatError('expected one pair or more that is the same, all are false', path);
 }
