@@ -102,19 +102,37 @@ export function sortLow(
   }
 }
 
+/** Codes, or cells of a table, whose cache lines are requested together. */
+const AHEAD: u32 = 128;
+
 /**
  * See `distinctInto` of joins.ts; `a`, `b` and `c` are the secret. A cell of the table has the
  * number of a distinct code plus 1, and the lowest bits of its hash above; 0 where it is free.
  */
 export function distinctInto(
   codes: usize, words: usize, first: u32, end: u32, found: u32, a: u32, b: u32, c: u32,
-  cells: usize, cellCount: u32, numbers: usize,
+  cells: usize, cellCount: u32, numbers: usize, sink: usize,
 ): u32 {
   const stride = words << 3;
   const cellsEnd = cells + (<usize>cellCount << 2);
   for (let row = first; row < end; row++) {
+    if ((row - first) % AHEAD == 0) {
+      // Hashes lie where the numbers will. Reading all cells at once starts to load them, in a loop
+      // so short that many reads are on their way together.
+      const hashes = numbers + (<usize>row << 2);
+      const some = min(AHEAD, end - row);
+      for (let i: u32 = 0; i < some; i++) {
+        const hash = hashOf(codes + <usize>(row + i) * stride, words, a, b, c);
+        store<u32>(hashes + (<usize>i << 2), hash);
+      }
+      let sum: u32 = 0;
+      for (let i: u32 = 0; i < some; i++) {
+        sum += load<u32>(cellOf(load<u32>(hashes + (<usize>i << 2)), cells, cellCount));
+      }
+      store<u32>(sink, sum);
+    }
     const code = codes + <usize>row * stride;
-    const hash = hashOf(code, words, a, b, c);
+    const hash = load<u32>(numbers + (<usize>row << 2));
     let number = found;
     let cell = cellOf(hash, cells, cellCount);
     for (let known = load<u32>(cell); known != 0; known = load<u32>(cell)) {
@@ -202,9 +220,6 @@ function copyCodes(
     for (let at: usize = 0; at < stride; at += 8) store<u64>(copy + at, load<u64>(code + at));
   }
 }
-
-/** Codes whose cache lines are requested together. */
-const AHEAD: u32 = 128;
 
 // Byte offsets in the state of `joinRuns`, a u32 each: the position in the run to continue from,
 // the end of the hits, the end of a run that is too long, the comparisons left (i32), and a sum of

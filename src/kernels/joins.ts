@@ -245,6 +245,7 @@ export const joinKernel = {
     const [a, b, c] = secret;
     const table = [entries.byteOffset, entries.length] as const;
     const rows = [first, end, found] as const;
+    const out = [numbers.byteOffset, home.free] as const;
     return searchKernels(home).distinctInto(
       codes.byteOffset,
       words64Of(memory),
@@ -253,7 +254,7 @@ export const joinKernel = {
       b,
       c,
       ...table,
-      numbers.byteOffset,
+      ...out,
     );
   },
 
