@@ -47,7 +47,7 @@ const MIN_SHARE = 1 / 64;
 const FILTERED = 8;
 
 /** Codes between two looks at the limit. */
-const STEP_CODES = 2 ** 13;
+const STEP_CODES = 2 ** 11;
 
 /** Tables are made again when a tail has so many times their codes. */
 const MAX_GROWTH = 1.25;
