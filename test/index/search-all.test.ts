@@ -49,15 +49,17 @@ describe.each([
 ])('queries together, %o', ({ k, copies }) => {
   it('find what each finds alone', quickIf(copies), async () => {
     const draws = new Draws('together');
-    const vectors = denseVectors(draws, 9000, DIMENSIONS);
-    const own = { bits: 64, dimensions: DIMENSIONS, vectors: 'float32', zero: 'null' } as const;
+    // So wide that 38 of 40 partitions have more than a megabyte of entries.
+    const dimensions = 512;
+    const vectors = denseVectors(draws, 9000, dimensions);
+    const own = { bits: 64, dimensions, vectors: 'float32', zero: 'null' } as const;
     const index = new SimHashIndex(own);
     await index.addAll(vectors);
     const report = await index.optimize({ partitions: 40, queries: 40, copies, threads: 1 });
     expect(report.method).toBe('partitions');
-    const queries = denseVectors(draws, 300, DIMENSIONS);
-    const each = queries.map((query) => index.search(query, { k, oversample: 12 }));
-    const how = { k, oversample: 12 };
+    const queries = denseVectors(draws, 300, dimensions);
+    const how = { k, oversample: 12, probes: 38 };
+    const each = queries.map((query) => index.search(query, how));
     expect(await index.searchAll(queries, { ...how, threads: 1 })).toEqual(each);
     expect(await index.searchAll(queries, { ...how, threads: 2 })).toEqual(each);
     // A row in the tail, which is searched with the segment: query by query.
