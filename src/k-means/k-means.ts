@@ -2,9 +2,9 @@
  * Spherical k-means (Dhillon & Modha 2001). Its input are rows as vectors of one common length in
  * float64, read in blocks that kernels can compare; only the function that makes the vectors knows
  * their source. An iteration assigns each row to the centroid of the largest cosine, and moves each
- * centroid to the direction of its rows' sum. Products of rounded points choose the centroid, which
- * are off by some thousandths; all else is float64.
- * `cluster` and the training of partitions run the same iteration.
+ * centroid to the direction of its rows' sum. Products of rounded points, which are off by some
+ * thousandths, choose the centroid; all else is float64. `cluster` and the training of partitions
+ * run the same iteration.
  */
 
 import { ascending, byGroup, type Range } from '../base/arrays';

@@ -1,7 +1,7 @@
 // The exports of the WebAssembly module that hashes vectors and texts, and scans. The functions of
-// both modules take addresses, counts and flags, allocate nothing, and check nothing: the caller
-// owns the memory and guarantees that every address is valid. Neither module has data of its own in
-// a memory, so both can work in the same one.
+// all modules take addresses, counts and flags, allocate nothing, and check nothing: the caller
+// owns the memory and guarantees that every address is valid. No module has data of its own in a
+// memory, so all can work in the same one.
 
 export { flipsInto, hadamardInto } from './hadamard.assembly';
 export { hitsBelow } from './hamming.assembly';

@@ -60,9 +60,8 @@ export function spaceFromArrow(
     if (values.length !== table.count * wanted) {
       throw wrongValue('centroid', `${wanted} integers`, values.length / table.count);
     }
-    if (values.some((value) => Math.abs(value) > MOST)) {
-      throw wrongValue('centroid', `integers up to ${MOST}`, Math.max(...values.map(Math.abs)));
-    }
+    const wrong = values.find((value) => Math.abs(value) > MOST);
+    if (wrong !== undefined) throw wrongValue('centroid', `integers up to ${MOST}`, wrong);
     const rowsOf = (from: number, to: number) => {
       const own = allocatePoints(to - from, width);
       for (let i = 0; i < to - from; i++) {

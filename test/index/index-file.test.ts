@@ -230,9 +230,9 @@ describe('a hostile file, its checksums right,', () => {
     ...{ seed: 0, heldOutShare: 1 },
   };
   /** A file of a space of two centroids and one for both of them. */
-  const spaceOf = (change: object = {}) => {
+  const spaceOf = (change: object = {}, centroid = new Int8Array(3 * 2)) => {
     const head = { kind: 'space', of: 'dense', dimensions: 2, seed: '0', nearness: 0.5 };
-    const rows = { centroid: new Int8Array(3 * 2) };
+    const rows = { centroid };
     const column = { name: 'centroid', type: { vector: 'int8', width: 2 } } as const;
     const whole = { ...head, partitions: 2, starts: [0, 2], name: '', ...change };
     const bytes = writeTable([column], whole, [{ count: 3, rows }]);
@@ -280,6 +280,7 @@ describe('a hostile file, its checksums right,', () => {
     [{ space: 'some' }, {}, /space/],
     [{ space: 7 }, {}, /"space" expected base64/],
     [{ space: '?' }, {}, /./],
+    [{ space: spaceOf({}, Int8Array.of(0, 0, 0, -64, 0, 0)) }, {}, /integers up to 63, got -64/],
     [{ space: spaceOf({ of: 'round' }) }, {}, /space.*of/],
     [{ space: spaceOf({ nearness: 2 }) }, {}, /space.*nearness/],
     [{ space: spaceOf({ dimensions: 3 }) }, {}, /space.*dimensions/],
