@@ -23,7 +23,7 @@ describe('a file of an index folder that is cut, changed or gone', () => {
   it('is of every kind there is', () => {
     const kinds = new Set(files.map(({ name }) => name.replace(/-.*/, '')));
     expect([...kinds].sort()).toEqual(
-      ['blocks', 'columns', 'frequencies', 'hashes', 'manifest']
+      ['blocks', 'codes', 'columns', 'frequencies', 'hashes', 'manifest']
         .concat(['manifest.json', 'removed', 'rows', 'space', 'vectors'])
         .sort(),
     );
