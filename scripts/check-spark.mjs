@@ -1,38 +1,52 @@
 // Runs the tests of the Python package with Apache Spark, both installed from PyPI into a virtual
 // environment, the package as pip builds it. Without Java it says loudly that nothing was checked.
-// One test of each verb; all with `--nightly`. `--oldest` takes the oldest Spark that is supported.
+// One test of each verb; all with `--nightly`. `--spark 3.5` or `--spark 4.0` takes an older one.
 // `--bench CASE…` runs bench/python/spark.py there in place of the tests.
 
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
 import { check, root, run, runChecks } from './lib/checks.mjs';
 
-const isOldest = process.argv.includes('--oldest');
-const isNightly = process.argv.includes('--nightly');
+/** By version of Spark what is installed with it: for an older one, of its own time. */
+const PROGRAMS = {
+  3.5: ['pyspark==3.5.9', 'pyarrow<20', 'pandas<2.3', 'numpy<2'],
+  '4.0': ['pyspark==4.0.5', 'pyarrow<21', 'pandas<2.3', 'numpy<3'],
+  4.3: ['pyspark==4.3.0', 'pyarrow==26.0.1', 'pandas==2.3.3', 'numpy<3'],
+};
+const NEWEST = '4.3';
+const { values: given, positionals: cases } = parseArgs({
+  allowPositionals: true,
+  options: {
+    spark: { type: 'string', default: NEWEST },
+    nightly: { type: 'boolean' },
+    bench: { type: 'boolean' },
+  },
+});
+const { spark, nightly: isNightly } = given;
+if (!(spark in PROGRAMS))
+  throw new Error(`--spark expected ${Object.keys(PROGRAMS)}, got ${spark}`);
 /** Programs of a gigabyte that only the tests of each night need. */
 const FURTHER = isNightly
   ? ['pyspark[connect]==4.3.0', 'chdb-core==26.9.0', 'moto[server]==5.2.5']
   : [];
-const cache = `halfspace-spark${isOldest ? '-oldest' : ''}${isNightly ? '-nightly' : ''}`;
+const cache = `halfspace-spark-${spark}${isNightly ? '-nightly' : ''}`;
 const environment = join(root, 'node_modules/.cache', cache);
 const python = join(environment, 'bin/python');
-const named = isOldest ? 'requirements-oldest.txt' : 'requirements.txt';
-const requirements = fileURLToPath(new URL(`check-spark/${named}`, import.meta.url));
 
-/** Installs what requirements.txt names and `FURTHER`, unless it is there. */
+/** Installs what the package is tested with, unless it is there. */
 async function installPrograms() {
-  const wanted = [await readFile(requirements, 'utf8'), ...FURTHER].join('\n');
-  const stamp = join(environment, 'requirements.txt');
-  if (!existsSync(stamp) || (await readFile(stamp, 'utf8')) !== wanted) {
+  const tools = ['xxhash>=3', 'setuptools>=70', 'wheel', 'mypy==2.4.1', 'ruff==0.17.6'];
+  const wanted = [...PROGRAMS[spark], ...tools, ...FURTHER];
+  const stamp = join(environment, 'programs.txt');
+  if (!existsSync(stamp) || (await readFile(stamp, 'utf8')) !== wanted.join()) {
     await run('python3', ['-m', 'venv', '--clear', environment]);
-    const quickly = ['--quiet', '--no-compile'];
-    await run(python, ['-m', 'pip', 'install', ...quickly, '-r', requirements, ...FURTHER]);
-    await writeFile(stamp, wanted);
+    await run(python, ['-m', 'pip', 'install', '--quiet', '--no-compile', ...wanted]);
+    await writeFile(stamp, wanted.join());
   }
-  return wanted.trim().replaceAll(/\n+/g, ', ');
+  return wanted.join(', ');
 }
 
 /** Installs the package into a folder of its own, where an older one must not stay. */
@@ -67,7 +81,7 @@ const SMOKE = [
   ...['*doctor*', '*fingerprints_equal*', '*pairs_are*', '*new_rows_are*', '*plans_equal*'],
   ...['*like_those_of_minhash*', '*recall_is_one_folder*'],
   // Here Spark makes codes by way of pandas.
-  ...(isOldest ? ['*exact_similarities*', '*frequencies*', '*first_value*'] : []),
+  ...(spark === '3.5' ? ['*exact_similarities*', '*frequencies*', '*first_value*'] : []),
 ];
 
 /** Types and style of the package and its tests. */
@@ -98,14 +112,13 @@ await runChecks(
     }
     await check('Spark and pyarrow from PyPI', installPrograms);
     await check('the Python package, as pip builds it', installPackage);
-    const [what, ...cases] = process.argv.slice(2).filter((word) => word !== '--oldest');
-    if (what === '--bench') {
+    if (given.bench) {
       const words = ['-W', 'ignore', join(root, 'bench/python/spark.py'), ...cases];
       const options = { stdio: 'inherit', env: { ...process.env, ...env } };
       process.exitCode = spawnSync(python, words, options).status ?? 1;
       return;
     }
-    if (!isOldest) await check('types and style', lint);
+    if (spark === NEWEST) await check('types and style', lint);
     await check('layouts: each near pair meets once', () => runTests('test_layout'));
     await check('the command as a child', () => runTests('test_command'));
     if (!isNightly) env.SMOKE = '1';

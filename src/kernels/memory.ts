@@ -184,12 +184,17 @@ export class LinearMemory {
     return this.#kernels;
   }
 
-  /** A new memory, all zero, of at least `byteLength` bytes. Throws where there is not so much. */
-  static allocate(byteLength: number, shared: boolean): LinearMemory {
+  /**
+   * A new memory, all zero, of at least `byteLength` bytes. Throws where there is not so much. What
+   * will not grow takes addresses for its own bytes alone: there may be hundreds, and 4 GiB for each
+   * are more than a process with a limit of addresses has.
+   */
+  static allocate(byteLength: number, shared: boolean, canGrow = true): LinearMemory {
     if (!hasKernels()) throw new Error(NEEDS_WEBASSEMBLY);
     const initial = Math.ceil(byteLength / PAGE_BYTES);
+    const maximum = canGrow ? MAX_PAGES : initial;
     if (shared) countShared(byteLength);
-    return new LinearMemory(new WebAssembly.Memory({ initial, maximum: MAX_PAGES, shared }));
+    return new LinearMemory(new WebAssembly.Memory({ initial, maximum, shared }));
   }
 
   /** The address of the scratch space. */
@@ -312,9 +317,9 @@ export class Arena {
   #bytes!: Uint8Array<ArrayBuffer>;
 
   /** `isShared` lets other threads read it, but makes `fill` and `set` slower. */
-  constructor(byteLength = 0, isShared = false) {
+  constructor(byteLength = 0, isShared = false, canGrow = true) {
     const end = CODES_START + byteLength + PADDING_BYTES;
-    this.#memory = LinearMemory.allocate(end, isShared && canShareMemory());
+    this.#memory = LinearMemory.allocate(end, isShared && canShareMemory(), canGrow);
     this.#view();
   }
 
@@ -379,7 +384,7 @@ export function grownShared<T extends Uint32Array | Float32Array | Float64Array>
 export function allocateCodes(byteLength: number): Uint8Array<ArrayBuffer> {
   if (byteLength < MIN_OWN_BYTES) return new Uint8Array(byteLength);
   try {
-    return new Arena(byteLength).bytes.subarray(0, byteLength);
+    return new Arena(byteLength, false, false).bytes.subarray(0, byteLength);
   } catch {
     return new Uint8Array(byteLength); // scans copy them in blocks
   }

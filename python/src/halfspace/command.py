@@ -33,7 +33,9 @@ import xxhash
 BUNDLE = pathlib.Path(__file__).with_name("node") / "command.mjs"
 #: By prctl: the signal that a child gets when its parent has died.
 PR_SET_PDEATHSIG = 1
-LIMITED = "unset spark.executor.pyspark.memory, which limits the command's addresses too"
+#: Of the addresses of a limited worker each memory of WebAssembly of the child may take one in so many.
+MEMORIES = 8
+LIMITED = "spark.executor.pyspark.memory limits the command's addresses, and expected 3g for each task"
 #: What Arrow and JSON raise for bytes that are not theirs.
 UNREADABLE = (OSError, ValueError, KeyError, TypeError, MemoryError, NotImplementedError)
 
@@ -77,22 +79,21 @@ def start(arguments: Iterable[str], stdin: int = PIPE, stdout: int = PIPE) -> su
     if sys.platform == "linux" and "grpc" not in sys.modules:
         set_death = ctypes.CDLL(None).prctl
         dies_with_parent = lambda: set_death(PR_SET_PDEATHSIG, signal.SIGKILL)
-    # Without traps a WebAssembly memory takes 4 GB of addresses, not 10; its checks cost time.
-    flags = ["--disable-wasm-trap-handler"] if is_limited() else []
-    environment = {**os.environ, "HALFSPACE_THREADS": "1"}
+    flags, environment = [], {**os.environ, "HALFSPACE_THREADS": "1"}
+    if limit := _limit():
+        # A memory of WebAssembly takes 10 GB of them; without traps, whose checks cost time, what it may
+        # grow to. An arena of malloc takes 64 MB.
+        flags = ["--disable-wasm-trap-handler", f"--wasm-max-mem-pages={limit // MEMORIES // 65536}"]
+        environment["MALLOC_ARENA_MAX"] = "1"
     words = [node(), *flags, bundle(), *arguments]
     how: dict[str, Any] = {"stdin": stdin, "stdout": stdout, "stderr": PIPE, "env": environment}
-    child: subprocess.Popen[bytes] = subprocess.Popen(words, preexec_fn=dies_with_parent, **how)
-    if flags:
-        lift(child.pid)
-    return child
+    return subprocess.Popen(words, preexec_fn=dies_with_parent, **how)
 
 
-def lift(pid: int) -> bool:
-    """Lifts the limit of addresses of a process; false where that is forbidden, as for most workers."""
-    with contextlib.suppress(OSError, ValueError):
-        return bool(resource.prlimit(pid, resource.RLIMIT_AS, (resource.RLIM_INFINITY,) * 2))
-    return False
+def _limit() -> int | None:
+    """How many bytes of addresses a process of this worker may have: spark.executor.pyspark.memory."""
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    return None if limit == resource.RLIM_INFINITY else limit
 
 
 def run(*arguments: str) -> bytes:
@@ -107,13 +108,9 @@ def _check_exit(child: subprocess.Popen[bytes], complaint: bytes) -> None:
     if child.returncode == 0:
         return
     text = complaint.decode(errors="replace").strip()
-    if is_limited() and (child.returncode < 0 or re.search("memory|allocat", text, re.I)):
+    if _limit() and (child.returncode < 0 or re.search("memory|allocat", text, re.I)):
         text = f"{LIMITED}: {text}"
     raise CommandError(text or f"the command ended with {child.returncode} and without a word")
-
-
-def is_limited() -> bool:
-    return resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY
 
 
 def write_rows(folder: str, batches: Iterable[pa.RecordBatch]) -> str | None:
