@@ -109,11 +109,25 @@ export function adoptModules(modules: KernelModules): void {
 }
 
 function moduleOf(bytes: Uint8Array<ArrayBuffer>): WebAssembly.Module | null {
-  try {
-    return new WebAssembly.Module(bytes);
-  } catch {
-    return null;
+  for (const one of [bytes, strictly(bytes)]) {
+    try {
+      return new WebAssembly.Module(one);
+    } catch {} // the engine lacks relaxed SIMD, or WebAssembly
   }
+  return null;
+}
+
+/**
+ * A module whose swizzles are strict where they were relaxed, for engines without relaxed SIMD: the
+ * opcode 14 in as many bytes as 256. Indices are below 16, for which both give the same.
+ */
+function strictly(bytes: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
+  const copy = bytes.slice();
+  for (let at = 0; at < copy.length; at++) {
+    const isRelaxed = copy[at] === 0xfd && copy[at + 1] === 0x80 && copy[at + 2] === 2;
+    if (isRelaxed) copy.set([0x8e, 0], at + 1);
+  }
+  return copy;
 }
 
 /**
@@ -185,9 +199,9 @@ export class LinearMemory {
   }
 
   /**
-   * A new memory, all zero, of at least `byteLength` bytes. Throws where there is not so much. What
-   * will not grow takes addresses for its own bytes alone: there may be hundreds, and 4 GiB for each
-   * are more than a process with a limit of addresses has.
+   * A new memory, all zero, of at least `byteLength` bytes. Throws where there is not so much.
+   * What will not grow takes addresses for its own bytes alone: there may be hundreds, and 4 GiB
+   * for each are more than a process with a limit of addresses has.
    */
   static allocate(byteLength: number, shared: boolean, canGrow = true): LinearMemory {
     if (!hasKernels()) throw new Error(NEEDS_WEBASSEMBLY);

@@ -66,37 +66,38 @@ function take(state: usize, at: usize, code: u32, weight: u32): void {
 
 /** What a byte of each of 16 rows adds to their sums; `mask` is that of `nibbleMask`. */
 @inline
-function addOf(block: usize, low: v128, high: v128, mask: v128): v128 {
-  const bytes = v128.load(block);
+function addOf(bytes: v128, tables: usize, mask: v128): v128 {
   return i8x16.add(
-    i8x16.swizzle(low, v128.and(bytes, mask)),
-    i8x16.swizzle(high, v128.and(i16x8.shr_u(bytes, 4), mask)),
+    i8x16.relaxed_swizzle(v128.load(tables), v128.and(bytes, mask)),
+    i8x16.relaxed_swizzle(v128.load(tables, 16), v128.and(i16x8.shr_u(bytes, 4), mask)),
   );
 }
 
 /**
  * Sums of the rows of a block of `bytes` bytes, of which it has `lanes`, as 16-bit integers of 16
- * rows, to `sums`. Entries are at most 31, so four bytes add at most 248. The loop holds so little
- * that no register is spilled.
+ * rows, to `sums`. Entries are at most 31, so four bytes add at most 248: these are written out,
+ * and the others follow one by one.
  */
 function sumBlock(block: usize, lanes: usize, bytes: usize, tables: usize, sums: usize): void {
   const mask = nibbleMask(bytes);
   let first = i16x8.splat(0);
   let last = i16x8.splat(0);
   const end = block + bytes * lanes;
-  while (block < end) {
-    let some = i8x16.splat(0);
-    const part = min(block + 4 * lanes, end);
-    do {
-      some = i8x16.add(some, addOf(block, v128.load(tables), v128.load(tables, 16), mask));
-      block += lanes;
-      tables += 32;
-    } while (block < part);
+  const step = lanes << 2;
+  for (const whole = block + (bytes >> 2) * step; block < whole; block += step, tables += 128) {
+    let some = addOf(v128.load(block), tables, mask);
+    some = i8x16.add(some, addOf(v128.load(block + lanes), tables + 32, mask));
+    some = i8x16.add(some, addOf(v128.load(block + 2 * lanes), tables + 64, mask));
+    some = i8x16.add(some, addOf(v128.load(block + 3 * lanes), tables + 96, mask));
     first = i16x8.add(first, i16x8.extend_low_i8x16_u(some));
     last = i16x8.add(last, i16x8.extend_high_i8x16_u(some));
   }
-  v128.store(sums, first);
-  v128.store(sums, last, 16);
+  let some = i8x16.splat(0);
+  for (; block < end; block += lanes, tables += 32) {
+    some = i8x16.add(some, addOf(v128.load(block), tables, mask));
+  }
+  v128.store(sums, i16x8.add(first, i16x8.extend_low_i8x16_u(some)));
+  v128.store(sums, i16x8.add(last, i16x8.extend_high_i8x16_u(some)), 16);
 }
 
 /** Which of eight rows have more than `cut` as the product of their sides and coarse scale. */

@@ -39,13 +39,13 @@ export function nibbleMask(any: usize): v128 {
 /** Looks up the low four bits of each byte. */
 @inline
 function lowNibbles(bytes: v128, table: usize, mask: v128): v128 {
-  return i8x16.swizzle(v128.load(table), v128.and(bytes, mask));
+  return i8x16.relaxed_swizzle(v128.load(table), v128.and(bytes, mask));
 }
 
 /** Looks up the high four bits of each byte in the table behind. */
 @inline
 function highNibbles(bytes: v128, table: usize, mask: v128): v128 {
-  return i8x16.swizzle(v128.load(table, 16), v128.and(i16x8.shr_u(bytes, 4), mask));
+  return i8x16.relaxed_swizzle(v128.load(table, 16), v128.and(i16x8.shr_u(bytes, 4), mask));
 }
 
 /**
