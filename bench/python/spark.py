@@ -182,6 +182,29 @@ def bench_against(spark, folder, rows=1_000_000, times=30):
     line(f"{rows:,} against {times * rows:,}", alone, on_spark, f"{found[0]:,} go, {shuffled / 1e6:,.0f} MB shuffled")
 
 
+def bench_chain(spark, folder, rows=3_000_000):
+    """One component of all rows, of which a task takes a tenth: each code is the one before with 3 bits changed."""
+    draw = np.random.default_rng(4)
+    bits = np.array([draw.permutation(64)[:3] for _ in range(4096)], np.uint64)
+    changes = np.bitwise_or.reduce(np.uint64(1) << bits, axis=1)[draw.integers(0, 4096, rows)]
+    made = np.bitwise_xor.accumulate(changes).view(np.int64)
+    each = (made[start : start + BATCH] for start in range(0, rows, BATCH))
+    ids = itertools.count(0, BATCH)
+    batches = (pa.record_batch({"id": pa.array(np.arange(at, at + len(one))), "code": one}) for at, one in zip(ids, each))
+    table, stream = written(folder, "chain", batches)
+    out = f"{folder}/plan.arrow"
+    words = ["dedup", stream, "--code", "code", "--bits", "64", "--id", "id", "--max-distance", "3"]
+    _, alone = measured(lambda: command.run(*words, "-q", "-o", out))
+    plan = lambda: dedup(spark.read.parquet(table), code="code", max_distance=3, cell_rows=rows // 10)  # noqa: E731
+    names = ["id", "action", "duplicate_of", "distance"]
+    found, on_spark = measured(lambda: digest(plan(), *names))
+    pq.write_table(pa.ipc.open_file(out).read_all(), f"{out}.parquet")
+    cast = lambda made: made.selectExpr(*names[:3], "cast(distance as int)")  # noqa: E731
+    if found != (expected := digest_of(spark, f"{out}.parquet", names, cast)):
+        raise AssertionError(f"plan {found} expected {expected}")
+    line(f"dedup of one chain of {rows:,}", alone, on_spark, "a task takes a tenth of the rows")
+
+
 #: What one writes in SQL: a row for each of 4 blocks of 16 bits, joined by its value; a pair counts in
 #: the first block in which it agrees.
 SQL = """
@@ -306,6 +329,7 @@ CASES = {
     "fingerprint": bench_fingerprint,
     "pairs": bench_pairs,
     "against": bench_against,
+    "chain": bench_chain,
     "sql": bench_sql,
     "minhash": bench_minhash,
     "skew": bench_skew,
