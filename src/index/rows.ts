@@ -337,7 +337,7 @@ export function similaritiesWith(
   return Float64Array.from(rows, (row) => sets.jaccardOf(row, queries, 0));
 }
 
-/** What a space places of the rows at positions `first` to `end - 1`: copies. */
+/** What a space places of the rows at positions `first` to `end - 1`; views where it can be. */
 export function rowsToPlace(
   { codes, rows: all, bytesPerCode }: RowCodes,
   held: RowVectors | null,
@@ -346,7 +346,7 @@ export function rowsToPlace(
 ): RowsToPlace {
   const rows = all.slice(first, end);
   if (byCodes) {
-    const own = codes.slice(first * bytesPerCode, end * bytesPerCode);
+    const own = codes.subarray(first * bytesPerCode, end * bytesPerCode);
     return { rows, vectors: null, codes: own };
   }
   const vectors = (held as DenseVectors).rowsOfLengths(rows, first);

@@ -5,7 +5,7 @@
  * segments and tail: it concatenates lists of partitions, and never assigns a row again.
  */
 
-import { grown, type Range, runOf } from '../base/arrays';
+import { ascending, byGroup, grown, type Range, runOf } from '../base/arrays';
 import type { LongWork } from '../base/long-work';
 import { NO_ROW, type RowCodes } from '../kernels/hits';
 import { ResidualMemory } from '../kernels/residual-memory';
@@ -81,13 +81,12 @@ export class Entries implements EntryList {
     return this.memory.byteLength + (this.positions?.byteLength ?? 0);
   }
 
-  /** Copies `count` entries, whose numbers `entryOf` gives, to `to` from row `at` on. */
-  copyTo(to: Residuals, at: number, count: number, entryOf: (i: number) => number): void {
-    for (let i = 0, end = 0; i < count; i = end) {
-      const first = entryOf(i);
-      end = i + 1;
-      while (end < count && entryOf(end) === first + end - i) end++;
-      copyResiduals(this.memory, first, to, at + i, end - i);
+  /** Copies the entries of these numbers to `to`, from row `at` on. */
+  copyTo(to: Residuals, at: number, numbers: Uint32Array): void {
+    for (let i = 0, end = 0; i < numbers.length; i = end) {
+      do end++;
+      while (end < numbers.length && numbers[end] === numbers[i] + end - i);
+      copyResiduals(this.memory, numbers[i], to, at + i, end - i);
     }
   }
 
@@ -123,6 +122,8 @@ export abstract class Placed implements MemoryPart {
   abstract secondOf(position: number): number;
   /** The entry of the row at a position in its partition, or in the second one. */
   abstract entryOf(position: number, isSecond: boolean): number;
+  /** Copies the entries of these numbers to `to`, from row `at` on. */
+  abstract copyEntries(to: ResidualMemory, at: number, numbers: Uint32Array): void;
   abstract addEntries(probes: Probes, to: Ranges): void;
   abstract codesIn(partitions: Uint32Array): Range[];
   /** Removes the row at a position. */
@@ -238,6 +239,10 @@ export class Segment extends Placed {
     return this.#firsts[p] + position - this.#starts[p];
   }
 
+  copyEntries(to: ResidualMemory, at: number, numbers: Uint32Array): void {
+    this.entries?.copyTo(to, at, numbers);
+  }
+
   addEntries({ partitions, products, rooms }: Probes, to: Ranges): void {
     if (this.entries === null) return;
     const codes = this.entries.positions ? this.#firsts : this.#starts;
@@ -268,7 +273,12 @@ export class Segment extends Placed {
 /** Rows in the order in which they were added. */
 export class Tail extends Placed {
   readonly #space: Space | null;
-  entries: Entries | null;
+  /** Codes and scales of entries, in the order of rows: a merge reads them so. */
+  #codes: Uint8Array = new Uint8Array();
+  #scales: Float32Array = new Float32Array(64);
+  /** The same for searches, of the first `#searchable` ones. */
+  readonly #entries: Entries | null = null;
+  #searchable = 0;
   /** Rows that have partitions: positions 0 to `#assigned - 1`. */
   #assigned = 0;
   #partitions: Uint32Array = new Uint32Array(64);
@@ -278,11 +288,22 @@ export class Tail extends Placed {
   constructor(rows: Rows, space: Space | null) {
     super(rows);
     this.#space = space;
-    this.entries =
-      space !== null && space.bytesPerEntry > 0
-        ? new Entries(new ResidualMemory(space.bytesPerEntry), rows)
-        : null;
+    if (space !== null && space.bytesPerEntry > 0) {
+      this.#entries = new Entries(new ResidualMemory(space.bytesPerEntry), rows);
+    }
     this.#seconds = space?.parts.hasCopies ? new Uint32Array(64) : null;
+  }
+
+  get entries(): Entries | null {
+    const [first, end] = [this.#searchable, this.#entriesPerRow * this.#assigned];
+    if (this.#entries === null || first === end) return this.#entries;
+    const { memory } = this.#entries;
+    const bytes = memory.bytesPerRow;
+    memory.reserve(end);
+    const codes = this.#codes.subarray(bytes * first, bytes * end);
+    memory.setRows(first, codes, this.#scales.subarray(first, end));
+    this.#searchable = end;
+    return this.#entries;
   }
 
   /** Gives rows that were added since their partitions and entries. */
@@ -338,13 +359,18 @@ export class Tail extends Placed {
       this.#seconds = end > own.length ? grown(own, 2 * end) : own;
       this.#seconds.set(seconds, first);
     }
-    if (entries !== null && this.entries !== null) {
+    if (entries !== null) {
+      const { codes, scales } = entries;
       const each = this.#entriesPerRow;
-      for (let i = 0; i < entries.scales.length; i++) {
-        if (this.rows.codes.rows[first + Math.floor(i / each)] === NO_ROW) entries.scales[i] = 0;
+      for (let i = 0; i < scales.length; i++) {
+        if (this.rows.codes.rows[first + Math.floor(i / each)] === NO_ROW) scales[i] = 0;
       }
-      this.entries.memory.reserve(each * first + entries.scales.length);
-      this.entries.memory.setRows(each * first, entries.codes, entries.scales);
+      const bytes = codes.length / scales.length;
+      if (each * end > this.#scales.length) this.#scales = grown(this.#scales, 2 * each * end);
+      const room = bytes * this.#scales.length;
+      if (room > this.#codes.length) this.#codes = grown(this.#codes, room);
+      this.#scales.set(scales, each * first);
+      this.#codes.set(codes, each * first * bytes);
     }
     this.#assigned = end;
   }
@@ -365,9 +391,23 @@ export class Tail extends Placed {
     return this.#entriesPerRow * position + Number(isSecond);
   }
 
+  copyEntries(to: ResidualMemory, at: number, numbers: Uint32Array): void {
+    const bytes = to.bytesPerRow;
+    const codes = new Uint8Array(bytes * numbers.length);
+    for (let i = 0; i < numbers.length; i++) {
+      codes.set(this.#codes.subarray(bytes * numbers[i], bytes * (numbers[i] + 1)), bytes * i);
+    }
+    to.setRows(
+      at,
+      codes,
+      Float32Array.from(numbers, (number) => this.#scales[number]),
+    );
+  }
+
   addEntries({ partitions, products }: Probes, to: Ranges): void {
-    if (this.entries === null) return;
-    const where = this.entries.where;
+    const { entries } = this;
+    if (entries === null) return;
+    const { where } = entries;
     const productOf = new Map<number, number>();
     for (let i = 0; i < partitions.length; i++) productOf.set(partitions[i], products[i]);
     for (let position = 0; position < this.#assigned; position++) {
@@ -393,10 +433,10 @@ export class Tail extends Placed {
   }
 
   remove(position: number): void {
-    if (this.entries !== null && position < this.#assigned) {
-      for (let i = 0; i < this.#entriesPerRow; i++) {
-        this.entries.remove(this.#entriesPerRow * position + i);
-      }
+    for (let i = 0; i < this.#entriesPerRow && position < this.#assigned; i++) {
+      const entry = this.#entriesPerRow * position + i;
+      this.#scales[entry] = 0;
+      if (entry < this.#searchable) this.#entries?.remove(entry);
     }
     this.rows.remove(position);
   }
@@ -502,25 +542,27 @@ function mergedEntries(
   const { count, bytesPerEntry } = space;
   const memory = new ResidualMemory(bytesPerEntry, firsts[count]);
   const entries = new Entries(memory, rows, hasCopies ? new Uint32Array(firsts[count]) : null);
-  const take = (at: number, end: number, entry: number, isSecond: boolean) => {
-    const from = parts[source[at]];
-    const entryOf = (i: number) => from.entryOf(position[at + i], isSecond);
-    from.entries?.copyTo(entries.memory, entry, end - at, entryOf);
-    if (entries.positions === null) return;
-    for (let i = at; i < end; i++) entries.positions[entry + i - at] = i;
-  };
-  for (let p = 0; p < count; p++) {
-    for (let at = starts[p], end = at; at < starts[p + 1]; at = end) {
-      while (end < starts[p + 1] && source[end] === source[at]) end++;
-      take(at, end, firsts[p] + at - starts[p], false);
+  /** Makes entries of merged rows, from a number on. */
+  const take = (own: Uint32Array, entry: number, isSecond: boolean) => {
+    entries.positions?.set(own, entry);
+    for (let i = 0, end = 0; i < own.length; i = end) {
+      const from = parts[source[own[i]]];
+      while (end < own.length && parts[source[own[end]]] === from) end++;
+      const numbers = own.subarray(i, end).map((at) => from.entryOf(position[at], isSecond));
+      from.copyEntries(memory, entry + i, numbers);
     }
-  }
+  };
+  const all = ascending(coded);
+  for (let p = 0; p < count; p++) take(all.subarray(starts[p], starts[p + 1]), firsts[p], false);
   if (!hasCopies) return { entries, starts, firsts, counts, copies: null };
-  const next = Uint32Array.from(counts, (_, p) => firsts[p] + starts[p + 1] - starts[p]);
-  const copies = Uint32Array.from(seconds, (p, at) => {
-    take(at, at + 1, next[p], true);
-    return next[p]++;
-  });
+  const { starts: seconded, members } = byGroup(seconds, count);
+  const copies = new Uint32Array(coded);
+  for (let p = 0; p < count; p++) {
+    const own = members.subarray(seconded[p], seconded[p + 1]);
+    const first = firsts[p] + starts[p + 1] - starts[p];
+    take(own, first, true);
+    for (let i = 0; i < own.length; i++) copies[own[i]] = first + i;
+  }
   return { entries, starts, firsts, counts, copies: { entries: copies, seconds } };
 }
 

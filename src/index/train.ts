@@ -136,16 +136,19 @@ export class TrainingSample {
   }
 
   /** Takes some of the rows, none of those that are left out. */
-  offer(given: RowsToPlace, isLeftOut: Uint8Array | null): void {
+  offer({ rows, vectors, codes }: RowsToPlace, isLeftOut: Uint8Array | null): void {
     const { width } = this.#space;
-    let points: Int8Array | null = null;
-    for (const [i, row] of given.rows.entries()) {
-      if (row === NO_ROW || isLeftOut?.[i] === 1) continue;
-      const hash = shareAt(this.#seed ^ SAMPLING, row);
-      if (hash >= this.#below || this.count === this.#hashes.length) continue;
-      points ??= this.#space.pointsOf(given);
+    const hashes = Float64Array.from(rows, (row) => shareAt(this.#seed ^ SAMPLING, row));
+    const isTaken = (row: number, i: number) =>
+      row !== NO_ROW && isLeftOut?.[i] !== 1 && hashes[i] < this.#below;
+    const own = rows.map((row, i) => (isTaken(row, i) ? row : NO_ROW));
+    const lengths = vectors?.lengths.map((length, i) => (own[i] === NO_ROW ? 0 : length));
+    const some = vectors && { ...vectors, lengths: lengths as Float64Array };
+    const points = this.#space.pointsOf({ rows: own, vectors: some, codes });
+    for (const [i, row] of own.entries()) {
+      if (row === NO_ROW || this.count === this.#hashes.length) continue;
       this.#points.set(points.subarray(i * width, (i + 1) * width), this.count * width);
-      this.#hashes[this.count++] = hash;
+      this.#hashes[this.count++] = hashes[i];
     }
   }
 

@@ -22,7 +22,6 @@ import {
   productsKernel,
   type RowsOfLengths,
   roundInto,
-  scaleOf,
 } from '../kernels/products';
 import type { Task } from '../threads/job';
 import { runJob } from '../threads/parallel';
@@ -198,7 +197,7 @@ export async function nearestByVectors(
   const queries = new Int8Array(asked.length * width);
   const errors = asked.map(({ query }, i) => {
     roundInto(query.unit as Float64Array, { values: queries, width }, i * width);
-    return errorOf(scaleOf(queries, i * width, width), width);
+    return errorOf(queries, i * width, width);
   });
   const collected = asked.map(() => new NearVectors(k, kind));
   const leastOf = ({ bound }: NearVectors, i: number) => bound - errors[i];

@@ -285,7 +285,7 @@ export class KMeans {
       const own = roundedPoints(this.#points, rows, { first, end }, room);
       const least = Float32Array.from({ length: end - first }, (_, i) => {
         this.#points.into(rows[first + i], point, 0);
-        return cosineTo(nearest[first + i]) - errorOf(scaleOf(own, i * width, width), width);
+        return cosineTo(nearest[first + i]) - errorOf(own, i * width, width);
       });
       const { ends, places } = productsKernel.highRows(this.#rows, own, least);
       for (let i = first, at = 0; i < end; i++) {

@@ -7,15 +7,14 @@
 // which is exact where those of one side are 0 to 127: 64 is added there, and 64 times the sum of
 // the other side is subtracted. The other module widens bytes to 16 bits first.
 //
-// A point takes `width` bytes: values, a multiple of 16, padded by zeros, and 16 bytes more that
-// begin with its scale (f32) and 64 times the sum of its values (i32). `rows` are points as they
-// are; `vectors` are made of points by `toVectors`. Rows are taken four at a time, so up to three
-// behind the last are read, and their products are NONE.
+// `rows` are points as points.assembly.ts makes them; `vectors` are made of points by `toVectors`.
+// Rows are taken four at a time, so up to three behind the last are read, and their products are
+// NONE.
 
-import { twoOf } from './dots.assembly';
+import { TAIL } from './points.assembly';
 
-/** Bytes of a point behind its values. */
-const TAIL: usize = 16;
+export { roundRows } from './points.assembly';
+
 /** Rows that are compared with all vectors before the next ones, so that they stay in the cache. */
 const BLOCK: usize = 64;
 /** Below all products. */
@@ -58,91 +57,6 @@ export function toVectors(points: usize, count: usize, width: usize, out: usize)
     points += TAIL;
     out += TAIL;
   }
-}
-
-/**
- * The f64 elements 2 `pair` and 2 `pair` + 1 of a row times `factor`, rounded: the low two lanes.
- */
-@inline
-function roundedTwo<T>(at: usize, pair: usize, factor: v128): v128 {
-  const scaled = f64x2.add(f64x2.mul(twoOf<T>(at, pair), factor), f64x2.splat(0.5));
-  return i32x4.trunc_sat_f64x2_s_zero(f64x2.floor(scaled));
-}
-
-/** The largest magnitude of a row. */
-@inline
-function peakOf<T>(row: usize, dimensions: usize): f64 {
-  let two = f64x2.splat(0);
-  let at = row;
-  for (const end = row + (dimensions & ~1) * sizeof<T>(); at < end; at += 2 * sizeof<T>()) {
-    two = f64x2.pmax(two, f64x2.abs(twoOf<T>(at, 0)));
-  }
-  let peak = max(f64x2.extract_lane(two, 0), f64x2.extract_lane(two, 1));
-  if (dimensions & 1) peak = max(peak, abs(<f64>load<T>(at)));
-  return peak;
-}
-
-/** The sum of four lanes. */
-@inline
-function sumOf(lanes: v128): i32 {
-  const two = i32x4.add(lanes, i32x4.shuffle(lanes, lanes, 2, 3, 0, 1));
-  return i32x4.extract_lane(i32x4.add(two, i32x4.shuffle(two, two, 1, 0, 3, 2)), 0);
-}
-
-/** Writes the tails of points whose values are written: with their scales they have length 1. */
-export function endPoints(points: usize, count: usize, width: usize): void {
-  for (const last = points + count * width; points < last; points += TAIL) {
-    let sums = i32x4.splat(0);
-    let squares = i32x4.splat(0);
-    for (const end = points + width - TAIL; points < end; points += 16) {
-      const low = v128.load8x8_s(points);
-      const high = v128.load8x8_s(points + 8);
-      sums = i32x4.add(sums, i32x4.extadd_pairwise_i16x8_s(i16x8.add(low, high)));
-      const both = i32x4.add(i32x4.dot_i16x8_s(low, low), i32x4.dot_i16x8_s(high, high));
-      squares = i32x4.add(squares, both);
-    }
-    const square = sumOf(squares);
-    memory.fill(points, 0, TAIL);
-    store<f32>(points, square > 0 ? <f32>(1 / sqrt(<f64>square)) : 0);
-    store<i32>(points, sumOf(sums) << 6, 4);
-  }
-}
-
-/** See `roundRows`, for one type of values. */
-@inline
-function roundRowsOf<T>(
-  rows: usize, count: usize, dimensions: usize, lengths: usize, most: f64, width: usize, out: usize,
-): void {
-  for (let i: usize = 0; i < count; i++, rows += dimensions * sizeof<T>(), out += width) {
-    const peak = load<f64>(lengths + (i << 3)) > 0 ? peakOf<T>(rows, dimensions) : 0;
-    if (peak == 0) {
-      memory.fill(out, 0, width - TAIL);
-      continue;
-    }
-    const factor = f64x2.splat(most / peak);
-    for (let at: usize = 0; at < dimensions; at += 4) {
-      const row = rows + at * sizeof<T>();
-      const a = roundedTwo<T>(row, 0, factor);
-      const b = roundedTwo<T>(row, 1, factor);
-      const four = i64x2.shuffle(a, b, 0, 2);
-      const eight = i16x8.narrow_i32x4_s(four, four);
-      v128.store32_lane(out + at, i8x16.narrow_i16x8_s(eight, eight), 0);
-    }
-    memory.fill(out + dimensions, 0, width - TAIL - dimensions);
-  }
-}
-
-/**
- * Writes rows of `dimensions` float32 (`type` 4) or int8 (1) as points whose largest magnitude is
- * `most`; zeros where the length (f64) of a row is 0. Reads up to three values behind the last.
- */
-export function roundRows(
-  type: i32, rows: usize, count: usize, dimensions: usize, lengths: usize, most: f64, width: usize,
-  out: usize,
-): void {
-  if (type == 4) roundRowsOf<f32>(rows, count, dimensions, lengths, most, width, out);
-  else roundRowsOf<i8>(rows, count, dimensions, lengths, most, width, out);
-  endPoints(out, count, width);
 }
 
 /** Four bytes as float32, of 16. */
@@ -287,8 +201,8 @@ function fourByTwo(
 }
 
 /**
- * Begins a block of `count` rows: writes their scales and sums to `work`, and behind these the rows
- * as they are multiplied, where that differs. Returns the address of the latter.
+ * Begins a block of `count` rows: writes their scales, sums and errors to `work`, and behind these
+ * the rows as they are multiplied, where that differs. Returns the address of the latter.
  */
 @inline
 function begin(rows: usize, count: usize, width: usize, work: usize): usize {
@@ -297,9 +211,10 @@ function begin(rows: usize, count: usize, width: usize, work: usize): usize {
     const tail = rows + i * width + values;
     store<f32>(work + (i << 2), load<f32>(tail));
     store<i32>(work + (i << 2), load<i32>(tail, 4), 4 * BLOCK);
+    store<f32>(work + (i << 2), load<f32>(tail, 8), 8 * BLOCK);
   }
   if (ASC_FEATURE_RELAXED_SIMD) return rows;
-  const wide = work + 8 * BLOCK;
+  const wide = work + 12 * BLOCK;
   let out = wide;
   for (let i: usize = 0; i < count; i++, rows += width) {
     for (let at: usize = 0; at < values; at += 16, out += 32) widen(v128.load(rows + at), out);
@@ -419,21 +334,39 @@ export function largestLists(
 }
 
 /**
- * Writes two u32 for each product that is at least the vector's entry of `least` (f32) less the
- * row's of `errors` (f32): the vector and the row, by vector ascending in row; `products` is as in
- * `largestLists`. Returns the address behind them.
+ * Writes two u32 for each product of one of `count` rows with one of `vectorCount` vectors that is
+ * at least the vector's entry of `least` (f32) less the error of the row: the numbers of the vector
+ * and of the row, those of a vector ascending in row. Returns the address behind them. `work` is as
+ * in `nearestRows`.
  */
-export function highProducts(
-  products: usize, bytes: usize, count: usize, least: usize, errors: usize, out: usize,
+export function highRows(
+  rows: usize, count: usize, vectors: usize, vectorCount: usize, width: usize, least: usize,
+  work: usize, out: usize,
 ): usize {
-  for (let vector: usize = 0; vector < count; vector++, least += 4) {
-    const bound = v128.load32_splat(least);
-    for (let at: usize = 0; at < bytes; at += 16, products += 16) {
-      const most = f32x4.add(v128.load(products), v128.load(errors + at));
-      let lanes = i32x4.bitmask(f32x4.ge(most, bound));
-      for (; lanes != 0; lanes &= lanes - 1, out += 8) {
-        store<u32>(out, <u32>vector);
-        store<u32>(out, <u32>(at >> 2) + ctz(lanes), 4);
+  const stride = vectorStride(width);
+  const block = work + 8 * BLOCK;
+  const errors = block + 8 * BLOCK;
+  for (let row: usize = 0; row < count; row += BLOCK, rows += BLOCK * width) {
+    const here = min(BLOCK, count - row);
+    const bytes = bytesOf(here);
+    const begun = begin(rows, here, width, block);
+    const error = largestOf(errors, errors + bytes);
+    for (let i: usize = 0; i < vectorCount; i++) {
+      const products = i & 1 ? work + bytes : work;
+      if (products == work) {
+        const other = vectors + min(i + 1, vectorCount - 1) * stride;
+        productsOfTwo(begun, here, width, vectors + i * stride, other, block, work, bytes);
+      }
+      const bound = load<f32>(least + (i << 2));
+      if (largestOf(products, products + bytes) + error < bound) continue;
+      for (let at: usize = 0; at < here << 2; at += 16) {
+        const most = f32x4.add(v128.load(products + at), v128.load(errors + at));
+        let lanes = i32x4.bitmask(f32x4.ge(most, f32x4.splat(bound)));
+        lanes &= (1 << <i32>min(4, here - (at >> 2))) - 1; // without what is behind the last row
+        for (; lanes != 0; lanes &= lanes - 1, out += 8) {
+          store<u32>(out, <u32>i);
+          store<u32>(out, <u32>(row + (at >> 2)) + ctz(lanes), 4);
+        }
       }
     }
   }

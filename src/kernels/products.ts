@@ -30,7 +30,8 @@ function kernelsOf(memory: LinearMemory): ProductsKernels {
 
 /**
  * Points, one after another, of `width` bytes each: values, padded by zeros to a multiple of 16,
- * and TAIL bytes that begin with the scale (float32) and 64 times the sum of the values (int32).
+ * and TAIL bytes that begin with the scale (float32), 64 times the sum of the values (int32) and
+ * the error (float32).
  */
 export interface PointRows {
   readonly values: Int8Array;
@@ -97,8 +98,16 @@ export function scaleOf(points: Int8Array, at: number, width: number): number {
   return tailOf(points, at, width).getFloat32(0, true);
 }
 
-/** Writes the tail of the point at `at`, whose values are written: it has length 1 by its scale. */
-export function endPoint({ values, width }: PointRows, at: number): void {
+/** By how much a product differs at most from that of the vectors, for each of its two points. */
+export function errorOf(points: Int8Array, at: number, width: number): number {
+  return tailOf(points, at, width).getFloat32(8, true);
+}
+
+/**
+ * Writes the tail of the point at `at`, whose values are written: it has length 1 by its scale.
+ * `lost` is the sum of the squares of what rounding took from the values.
+ */
+export function endPoint({ values, width }: PointRows, at: number, lost = 0): void {
   let sum = 0;
   let square = 0;
   for (let i = at; i < at + width - TAIL; i++) {
@@ -106,8 +115,13 @@ export function endPoint({ values, width }: PointRows, at: number): void {
     square += values[i] * values[i];
   }
   const tail = tailOf(values, at, width);
-  tail.setFloat32(0, square > 0 ? 1 / Math.sqrt(square) : 0, true);
+  const scale = square > 0 ? 1 / Math.sqrt(square) : 0;
+  tail.setFloat32(0, scale, true);
   tail.setInt32(4, 64 * sum, true);
+  // Of two vectors of length 1; and sums beyond MOST_SUM are no longer exact.
+  const error = Math.sqrt(lost) * scale;
+  const isKnown = error < 1 && width < MOST_SUM;
+  tail.setFloat32(8, isKnown ? error / (1 - error / 2) + ROUNDING : 2, true);
 }
 
 /** Writes a vector as a point to the values from `at` on, where a point or zeros are. */
@@ -119,9 +133,14 @@ export function roundInto(vector: ArrayLike<number>, points: PointRows, at: numb
     if (size > peak) peak = size;
   }
   const factor = peak > 0 ? mostOf(vector.length) / peak : 0;
-  // By `Math.floor`, since `Math.round` is much slower.
-  for (let i = 0; i < vector.length; i++) values[at + i] = Math.floor(vector[i] * factor + 0.5);
-  endPoint(points, at);
+  const lost = [0, 0];
+  for (let i = 0; i < vector.length; i++) {
+    const scaled = vector[i] * factor + 0.5;
+    const value = Math.floor(scaled); // `Math.round` is much slower
+    values[at + i] = value;
+    lost[i & 1] += (scaled - value - 0.5) ** 2;
+  }
+  endPoint(points, at, lost[0] + lost[1]);
 }
 
 /** The product of two points that begin at `aAt` and `bAt`. */
@@ -136,13 +155,6 @@ export function product(
   for (let i = 0; i < width - TAIL; i++) sum += a[aAt + i] * b[bAt + i];
   const { fround } = Math;
   return fround(fround(fround(sum) * scaleOf(a, aAt, width)) * scaleOf(b, bAt, width));
-}
-
-/** By how much a product differs at most from that of the vectors, for each of its two points. */
-export function errorOf(scale: number, width: number): number {
-  // Each value is off by half a step at most, and both vectors have length 1.
-  const error = 0.5 * scale * Math.sqrt(width - TAIL);
-  return error < 1 && width < MOST_SUM ? error / (1 - error / 2) + ROUNDING : 2;
 }
 
 /** The next multiple of 4: kernels take rows four at a time. */
@@ -283,7 +295,7 @@ export const productsKernel = {
     const ends = new Uint32Array(least.length);
     const most = vectorsAtOnce(width);
     const found: Uint32Array[] = [];
-    const here = Math.max(4, inFours(Math.floor(MAX_HIGH / Math.min(most, least.length))));
+    const here = inFours(Math.ceil(MAX_HIGH / Math.min(most, least.length)));
     for (let vector = 0; vector < least.length; vector += most) {
       const some = vectors.subarray(vector * width, (vector + most) * width);
       const bounds = least.subarray(vector, vector + most);
@@ -311,18 +323,19 @@ export function pointsOf({ values, lengths, dimensions }: RowsOfLengths): Int8Ar
   const width = pointWidth(dimensions);
   const points = new Int8Array(lengths.length * width);
   const type = values.BYTES_PER_ELEMENT;
-  const most = Math.ceil(ROUNDED_BYTES / (type * dimensions));
+  const bytesOfRow = type * dimensions;
+  const most = Math.ceil(ROUNDED_BYTES / (bytesOfRow + width + 8));
   for (let first = 0; first < lengths.length; first += most) {
-    const end = Math.min(lengths.length, first + most);
-    const count = end - first;
-    const stage = new Stage(scratch(count * (type * dimensions + 8 + width) + 64));
-    const rows = stage.add(values.subarray(first * dimensions, end * dimensions));
-    const own = stage.add(lengths.subarray(first, end));
-    const out = stage.space(count * width);
-    const { memory } = stage;
+    const own = lengths.subarray(first, first + most);
+    const bytes = own.length * bytesOfRow;
+    const some = new Int8Array(values.buffer, values.byteOffset + first * bytesOfRow, bytes);
+    const rows = { values: some, width: bytesOfRow };
+    const { memory, at, free } = placed(rows, own.length * (width + 8) + 8);
+    const stage = new Stage(memory, free);
+    const [lengthsAt, out] = [stage.add(own), stage.space(own.length * width)];
     const level = mostOf(dimensions);
-    kernelsOf(memory).roundRows(type, rows, count, dimensions, own, level, width, out);
-    points.set(new Int8Array(memory.bytes.buffer, out, count * width), first * width);
+    kernelsOf(memory).roundRows(type, at, own.length, dimensions, lengthsAt, level, width, out);
+    points.set(new Int8Array(memory.bytes.buffer, out, own.length * width), first * width);
   }
   return points;
 }
@@ -330,19 +343,17 @@ export function pointsOf({ values, lengths, dimensions }: RowsOfLengths): Int8Ar
 /** Pairs of a vector and a row of a high product, of few rows. */
 function highOf(rows: PointRows, vectors: Int8Array, least: Float32Array): Uint32Array {
   const { values, width } = rows;
-  const groups = oneGroup(rows, vectors);
-  const bytes = bytesOfLargest(groups.starts);
-  const most = bytes * least.length;
-  const all = new Grouped(rows, vectors, groups, 3 * most + bytes);
-  const errors = new Float32Array(bytes / 4);
-  for (let row = 0; row * width < values.length; row++) {
-    errors[row] = errorOf(scaleOf(values, row * width, width), width);
-  }
-  const [bounds, errorsAt] = [all.add(least), all.add(errors)];
-  const [products, out] = [all.space(most), all.space(2 * most)];
-  all.productsInto(products, bytes);
-  const end = all.kernels.highProducts(products, bytes, least.length, bounds, errorsAt, out);
-  return numbersAt(all.memory, out, (end - out) / 4);
+  const count = values.length / width;
+  const most = 8 * count * least.length;
+  const byteLength = 4 * vectors.length + 4 * least.length + workBytes(width) + most + 64;
+  const { memory, at, free } = placed(rows, byteLength);
+  const [stage, kernels] = [new Stage(memory, free), kernelsOf(memory)];
+  const vectorsAt = addVectors(stage, kernels, vectors, width);
+  const bounds = stage.add(least);
+  const [work, out] = [stage.space(workBytes(width)), stage.space(most)];
+  const given = [at, count, vectorsAt, least.length, width] as const;
+  const end = kernels.highRows(...given, bounds, work, out);
+  return numbersAt(memory, out, (end - out) / 4);
 }
 
 /**

@@ -11,6 +11,7 @@ import {
   residualByte,
   secondHalfAt,
   setScale,
+  viewOf,
   wholeBlocks,
 } from './residuals';
 
@@ -71,6 +72,7 @@ export class ResidualMemory implements Residuals {
   setRows(row: number, codes: Uint8Array, scales: Float32Array): void {
     const { bytes, bytesPerRow } = this;
     const half = bytesPerRow / 2;
+    const view = viewOf(this);
     for (let i = 0; i < scales.length; i++) {
       const code = i * bytesPerRow;
       const [first, second] = [residualByte(this, row + i, 0), residualByte(this, row + i, half)];
@@ -78,7 +80,7 @@ export class ResidualMemory implements Residuals {
         bytes[first + byte * BLOCK_ROWS] = codes[code + byte];
         bytes[second + byte * BLOCK_ROWS] = codes[code + half + byte];
       }
-      setScale(this, row + i, scales[i]);
+      setScale(this, row + i, scales[i], view);
     }
   }
 }

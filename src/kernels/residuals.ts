@@ -138,10 +138,11 @@ export function scalesOf(rows: Residuals, row: number): { scale: number; coarse:
   };
 }
 
+/** The bytes of residual codes as `setScale` writes them. */
+export const viewOf = ({ bytes }: Residuals) => new DataView(bytes.buffer, bytes.byteOffset);
+
 /** Sets both scales of a row. */
-export function setScale(rows: Residuals, row: number, scale: number): void {
-  const { buffer, byteOffset } = rows.bytes;
-  const view = new DataView(buffer, byteOffset);
+export function setScale(rows: Residuals, row: number, scale: number, view = viewOf(rows)): void {
   view.setFloat32(scaleAt(rows, row), scale, true);
   view.setInt16(coarseAt(rows, row), coarseScale(rows.bytesPerRow, scale), true);
 }

@@ -233,7 +233,8 @@ function blockOf(
   const residuals = residualBytes > 0 ? newResiduals(residualBytes, count) : null;
   const isNull = partition === NO_PARTITION;
   if (residuals !== null && !isNull) {
-    entries?.copyTo(residuals, 0, count, (i) => segment.entryOf(positions[i], isCopy));
+    const numbers = positions.map((at) => segment.entryOf(at, isCopy));
+    entries?.copyTo(residuals, 0, numbers);
   }
   return {
     count,

@@ -161,8 +161,7 @@ describe.each([
       const high = kernel.highRows({ values, width }, queries, least);
       expected.forEach((list, query) => {
         const own = [...high.places.subarray(high.ends[query - 1] ?? 0, high.ends[query])];
-        const reaches = (row: number) =>
-          Math.fround(list[row] + Math.fround(errorOf(scaleOf(rows, row * width, width), width)));
+        const reaches = (row: number) => Math.fround(list[row] + errorOf(rows, row * width, width));
         expect(own).toEqual([...list.keys()].filter((row) => reaches(row) >= least[query]));
       });
     }
@@ -197,14 +196,22 @@ it('products differ from those of the vectors by their errors at most', () => {
       draws.gaussians(dimensions).map((value) => value ** (1 + 2 * (i % 2))),
     );
     const { values, width } = pointsFrom(vectors);
+    vectors.forEach((vector, i) => {
+      const scale = scaleOf(values, i * width, width);
+      const off = vector.map(
+        (value, j) => value / Math.hypot(...vector) - values[i * width + j] * scale,
+      );
+      const error = errorOf(values, i * width, width);
+      expect(error).toBeGreaterThan(Math.hypot(...off));
+      // Next to it only what changes the length, which is little of many values.
+      if (dimensions > 16) expect(error).toBeLessThan(1.1 * Math.hypot(...off) + 2e-5);
+    });
     let worst = 0;
     for (let i = 0; i + 1 < 200; i++) {
       const [a, b] = [vectors[i], vectors[i + 1]];
       const exact = a.reduce((sum, value, j) => sum + value * b[j], 0);
       const cosine = exact / (Math.hypot(...a) * Math.hypot(...b));
-      const [errorA, errorB] = [i, i + 1].map((one) =>
-        errorOf(scaleOf(values, one * width, width), width),
-      );
+      const [errorA, errorB] = [i, i + 1].map((one) => errorOf(values, one * width, width));
       const off = Math.abs(product(values, i * width, values, (i + 1) * width, width) - cosine);
       worst = Math.max(worst, off / (errorA + errorB));
     }

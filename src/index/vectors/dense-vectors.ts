@@ -158,14 +158,17 @@ export class DenseVectors implements RowVectors {
     return { vectors, scales, sparse: null };
   }
 
-  /** A copy of the rows from `first` on that `rows` names, of length 0 where it says NO_ROW. */
+  /**
+   * The rows from `first` on that `rows` names, of length 0 where it says NO_ROW. Their values may
+   * be a view, until the next `append`.
+   */
   rowsOfLengths(rows: Uint32Array, first: number): RowsOfLengths {
     const { dimensions } = this;
     const end = first + rows.length;
     const inPart = this.#rowsPerPart - (first % this.#rowsPerPart);
     const values =
       rows.length <= inPart
-        ? this.#rowsView(first, rows.length).slice()
+        ? this.#rowsView(first, rows.length)
         : (this.gather(ascending(end).subarray(first)).vectors as Float32Array | Int8Array);
     const lengths = this.#norms.slice(first, end);
     for (let i = 0; i < rows.length; i++) if (rows[i] === NO_ROW) lengths[i] = 0;

@@ -94,7 +94,7 @@ export const scalarProducts: typeof productsKernel = {
     const ends = least.map((bound, vector) => {
       for (let row = 0; row * width < values.length; row++) {
         const value = product(values, row * width, vectors, vector * width, width);
-        const error = fround(errorOf(scaleOf(values, row * width, width), width));
+        const error = errorOf(values, row * width, width);
         if (fround(value + error) >= bound) places.push(row);
       }
       return places.length;
