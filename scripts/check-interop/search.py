@@ -29,7 +29,7 @@ class Folder:
         with open(os.path.join(path, newest), "rb") as source:
             text = source.read()
         self.manifest = json.loads(text)
-        assert (self.manifest["format"], self.manifest["version"]) == ("index folder", 9)
+        assert (self.manifest["format"], self.manifest["version"]) == ("index folder", 10)
         head = text[: text.rindex(b' "checksum"')]
         assert file_checksum(head) == self.manifest["checksum"], "the manifest is damaged"
         self.index = self.manifest["index"]
@@ -52,17 +52,17 @@ class Folder:
         def __init__(self, folder, files):
             rows = folder.table(files["rows"])
             self.vectors = folder.table(files["vectors"])
-            self.blocks, own, end = [], [], 0
-            for block in folder.table(files["blocks"]).to_pylist():
-                first, end = end, end + block["rows"]
-                if block["of"] == 0:
-                    positions = range(len(own), len(own) + block["rows"])
-                    own += range(first, end)
-                elif block["of"] == 1:
-                    positions = rows["link"][first:end].to_pylist()
-                else:
-                    break
+            table = folder.table(files["blocks"])
+            buckets = json.loads(table.schema.metadata[b"halfspace"])["buckets"]
+            self.blocks, own, first = [], [], 0
+            for block in table.to_pylist()[: len(table) - buckets]:
+                end = first + block["rows"] + block["copies"]
+                positions = range(len(own), len(own) + block["rows"])
+                if block["copies"] > 0:
+                    positions = rows["position"][first:end].to_pylist()
+                own += range(first, first + block["rows"])
                 self.blocks.append((block["partition"], positions))
+                first = end
             self.rows = rows.take(own)
             self.ids = self.rows["id" if "id" in self.rows.column_names else "row"]
             self.buckets = folder.open(files["hashes"]) if "hashes" in files else None

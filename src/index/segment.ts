@@ -106,7 +106,7 @@ export function firstEntries(counts: Uint32Array): Uint32Array {
 }
 
 /** By position the second entry of each row, and its partition. */
-export interface Copies {
+interface Copies {
   readonly entries: Uint32Array;
   readonly seconds: Uint32Array;
 }
@@ -171,8 +171,8 @@ export class Segment extends Placed {
   /** The first entry of each partition, and how many it has, copies included. */
   readonly #firsts: Uint32Array;
   readonly #counts: Uint32Array;
-  /** Null without copies. */
-  readonly #copies: Copies | null;
+  /** Null until it is asked for. */
+  #copies: Copies | null = null;
 
   constructor(
     rows: Rows,
@@ -181,7 +181,6 @@ export class Segment extends Placed {
       starts: Uint32Array;
       firsts: Uint32Array;
       counts: Uint32Array;
-      copies: Copies | null;
     },
   ) {
     super(rows);
@@ -189,7 +188,6 @@ export class Segment extends Placed {
     this.#starts = made.starts;
     this.#firsts = made.firsts;
     this.#counts = made.counts;
-    this.#copies = made.copies;
   }
 
   /** What another thread reads of the segment. */
@@ -207,7 +205,7 @@ export class Segment extends Placed {
   static over({ rows: state, entries, ...lists }: Segment['state']): Segment {
     const rows = Rows.over(state);
     const own = entries && Entries.over(entries, rows);
-    return new Segment(rows, { ...lists, entries: own, copies: null });
+    return new Segment(rows, { ...lists, entries: own });
   }
 
   /**
@@ -229,12 +227,29 @@ export class Segment extends Placed {
     return runOf(this.#starts, position);
   }
 
+  /** Where copies are; null without. */
+  #allCopies(): Copies | null {
+    const { positions } = this.entries ?? { positions: null };
+    if (this.#copies !== null || positions === null) return this.#copies;
+    const { count } = this.rows;
+    const made = { entries: new Uint32Array(count), seconds: new Uint32Array(count) };
+    for (let p = 0; p < this.#counts.length; p++) {
+      const { first, end } = this.copiesIn(p);
+      for (let entry = first; entry < end; entry++) {
+        made.entries[positions[entry]] = entry;
+        made.seconds[positions[entry]] = p;
+      }
+    }
+    this.#copies = made;
+    return made;
+  }
+
   secondOf(position: number): number {
-    return this.#copies === null ? -1 : this.#copies.seconds[position];
+    return this.#allCopies()?.seconds[position] ?? -1;
   }
 
   entryOf(position: number, isSecond: boolean): number {
-    if (isSecond) return this.#copies?.entries[position] ?? -1;
+    if (isSecond) return this.#allCopies()?.entries[position] ?? -1;
     const p = this.partitionOf(position);
     return this.#firsts[p] + position - this.#starts[p];
   }
@@ -264,7 +279,7 @@ export class Segment extends Placed {
     const { rows, entries } = this;
     if (entries !== null && !rows.isNull(position)) {
       entries.remove(this.entryOf(position, false));
-      if (this.#copies !== null) entries.remove(this.entryOf(position, true));
+      if (entries.positions !== null) entries.remove(this.entryOf(position, true));
     }
     rows.remove(position);
   }
@@ -495,7 +510,6 @@ export function merged(parts: readonly Placed[], { space, ...to }: Merging): Seg
     const counts = new Uint32Array(partitions);
     return new Segment(rows, {
       entries: null,
-      copies: null,
       starts: placed.starts,
       counts,
       firsts: new Uint32Array(partitions + 1),
@@ -553,17 +567,13 @@ function mergedEntries(
     }
   };
   const all = ascending(coded);
-  for (let p = 0; p < count; p++) take(all.subarray(starts[p], starts[p + 1]), firsts[p], false);
-  if (!hasCopies) return { entries, starts, firsts, counts, copies: null };
   const { starts: seconded, members } = byGroup(seconds, count);
-  const copies = new Uint32Array(coded);
   for (let p = 0; p < count; p++) {
-    const own = members.subarray(seconded[p], seconded[p + 1]);
-    const first = firsts[p] + starts[p + 1] - starts[p];
-    take(own, first, true);
-    for (let i = 0; i < own.length; i++) copies[own[i]] = first + i;
+    const behind = firsts[p] + starts[p + 1] - starts[p];
+    take(all.subarray(starts[p], starts[p + 1]), firsts[p], false);
+    take(members.subarray(seconded[p], seconded[p + 1]), behind, true);
   }
-  return { entries, starts, firsts, counts, copies: { entries: copies, seconds } };
+  return { entries, starts, firsts, counts };
 }
 
 /** Where merged rows come from, in the order of their partitions. */

@@ -6,8 +6,8 @@
  * partition of a segment, and the kernel scores the bytes as they were read.
  */
 
-import { ascending, padded } from '../base/arrays';
-import { type Ids, wrongValue } from '../base/check';
+import { ascending, concatenated, padded } from '../base/arrays';
+import { checkInteger, type Ids, wrongValue } from '../base/check';
 import { bytesPerCode, checkUnusedBits } from '../codes/codes';
 import type { Id } from '../index/ids';
 import type { VectorColumns } from '../index/vectors/row-vectors';
@@ -59,33 +59,35 @@ const SPARSE_BYTES = 2 ** 17;
 
 export const NO_VECTORS: VectorColumns = { vectors: null, scales: null, sparse: null };
 
-/** What a block has: rows, copies of rows in their second partitions, or hashes of ids. */
-export const [ROWS, COPIES, HASHES] = [0, 1, 2] as const;
-
-/** Rows of one partition, rows without a code, or copies of rows there: ascending. */
+/**
+ * Rows of one partition, and copies there of rows that have it as their second one; or rows without
+ * a code.
+ */
 export interface BlockRows {
-  readonly count: number;
   readonly partition: number;
-  readonly isCopy: boolean;
+  /** How many rows there are, without copies. */
+  readonly count: number;
+  /** The rows, ascending. */
   readonly rows: Uint32Array;
-  /** Null where rows are the ids. */
+  /** The rows that have copies here, ascending. */
+  readonly copies: Uint32Array;
+  /** Of rows, then of copies, the positions of the rows in the segment; null without copies. */
+  readonly positions: Uint32Array | null;
+  /** Of rows, then of copies; null where rows are the ids. */
   readonly ids: BlockIds | null;
-  /** Codes one after another; empty of rows without one, and where they were not read. */
+  /** Codes of rows one after another; empty where they have none, or were not read. */
   readonly codes: Uint8Array;
-  /** As the kernel reads them; null where there are none. */
+  /** Of rows, then of copies, as the kernel reads them; null where there are none. */
   readonly residuals: Residuals | null;
-  /** The low 32 bits of the checksum of each vector; null without vectors. */
+  /**
+   * The low 32 bits of the checksum of each vector, of rows, then of copies; null without vectors.
+   */
   readonly checks: Uint32Array | null;
   /** Of sparse vectors how many entries each has, else null. */
   readonly entries: Uint32Array | null;
-  /**
-   * Where rows have copies: the second partition of each row or, of a copy, the position of the row
-   * in the segment. Null without copies.
-   */
-  readonly links: Uint32Array | null;
 }
 
-/** A block to be written: of copies without their vectors, but with the checksums of these. */
+/** A block to be written, with the vectors of its rows. */
 export interface NewBlock extends Omit<BlockRows, 'ids' | 'entries'> {
   readonly ids: Ids | null;
   readonly vectors: VectorColumns;
@@ -106,34 +108,34 @@ export interface BlockLayout {
   readonly copies: boolean;
 }
 
-/** The files that may have a body for a block; those of buckets of hashes count as rows. */
+/** The files that have a body for each block; those of buckets of hashes count as rows. */
 export const BODY_KINDS = ['rows', 'vectors', 'codes'] as const;
 export type BodyKind = (typeof BODY_KINDS)[number];
 
-/** Where bodies are in their file, their bytes and checksums; all 0 where a block has none. */
+/** Where bodies are in their file, their bytes and checksums; all 0 where there is no such file. */
 export interface Bodies {
   readonly at: Float64Array;
   readonly bytes: Uint32Array;
   readonly checksums: BigUint64Array;
 }
 
-/** Where blocks are: element i of each array is of block i. */
+/** Where blocks, or buckets of hashes, are: element i of each array is of block i. */
 export interface BlockTable {
   readonly layout: BlockLayout;
   /** The columns of the rows. */
   readonly columns: readonly ColumnSchema[];
   readonly count: number;
-  /** What each block has. */
-  readonly of: Uint8Array;
-  /** Of hashes the number of the bucket. */
+  /** Of buckets their numbers. */
   readonly partitions: Uint32Array;
+  /** How many rows each has, and how many copies. */
   readonly rows: Uint32Array;
-  /** How many rows the segment has before each block, without copies. */
+  readonly copies: Uint32Array;
+  /** How many rows the segment has before each block: the position of its first row. */
   readonly starts: Uint32Array;
   readonly bodies: Readonly<Record<BodyKind, Bodies>>;
 }
 
-/** Most rows of a block. */
+/** Most rows of a block; it may have as many copies besides. */
 export function maxBlockRows(layout: BlockLayout, hasPartitions: boolean): number {
   const isSparse = layout.vectors === 'sparse';
   const vectorBytes = isSparse ? SPARSE_BYTES : 4 * Math.max(1, layout.dimensions);
@@ -150,7 +152,7 @@ export function maxBlockRows(layout: BlockLayout, hasPartitions: boolean): numbe
 export function columnsOfRows(layout: BlockLayout): ColumnSchema[] {
   const { id, residualBytes, copies, vectors } = layout;
   const columns: ColumnSchema[] = [{ name: 'row', type: 'uint32' }];
-  if (copies) columns.push({ name: 'link', type: 'uint32' });
+  if (copies) columns.push({ name: 'position', type: 'uint32' });
   if (residualBytes > 0) {
     columns.push({ name: 'residual', type: { bytes: bytesOfRow(residualBytes) } });
   }
@@ -176,9 +178,9 @@ export function columnsOfVectors(layout: BlockLayout): readonly ColumnSchema[] {
 }
 
 const BLOCKS: readonly ColumnSchema[] = [
-  { name: 'of', type: 'uint8' },
   { name: 'partition', type: 'uint32' },
   { name: 'rows', type: 'uint32' },
+  { name: 'copies', type: 'uint32' },
   ...BODY_KINDS.flatMap((kind): ColumnSchema[] => [
     { name: `${kind}_at`, type: 'uint64' },
     { name: `${kind}_bytes`, type: 'uint32' },
@@ -186,39 +188,45 @@ const BLOCKS: readonly ColumnSchema[] = [
   ]),
 ];
 
-/** A block that was written, with its bodies in its files. */
+/** A block or bucket that was written, with its bodies in its files. */
 export interface WrittenBlock {
-  readonly of: number;
   readonly partition: number;
   readonly rows: number;
+  readonly copies: number;
   readonly bodies: Partial<Record<BodyKind, Body | undefined>>;
 }
 
-/** The bytes of a table of blocks: those of rows and copies as in their file, then hashes. */
-export function blocksToArrow(layout: BlockLayout, blocks: readonly WrittenBlock[]): Uint8Array {
+/** The bytes of a table of blocks, as they are in their file, and then of buckets of hashes. */
+export function blocksToArrow(
+  layout: BlockLayout,
+  blocks: readonly WrittenBlock[],
+  buckets: readonly WrittenBlock[],
+): Uint8Array {
+  const all = [...blocks, ...buckets];
   const rows: Record<string, NumberArray> = {
-    of: Uint8Array.from(blocks, ({ of }) => of),
-    partition: Uint32Array.from(blocks, ({ partition }) => partition),
-    rows: Uint32Array.from(blocks, ({ rows }) => rows),
+    partition: Uint32Array.from(all, ({ partition }) => partition),
+    rows: Uint32Array.from(all, ({ rows }) => rows),
+    copies: Uint32Array.from(all, ({ copies }) => copies),
   };
   for (const kind of BODY_KINDS) {
-    const bodies = blocks.map((block) => block.bodies[kind]);
+    const bodies = all.map((block) => block.bodies[kind]);
     rows[`${kind}_at`] = BigUint64Array.from(bodies, (body) => BigInt(body?.at ?? 0));
     rows[`${kind}_bytes`] = Uint32Array.from(bodies, (body) => body?.length ?? 0);
     rows[`${kind}_checksum`] = BigUint64Array.from(bodies, (body) => body?.checksum ?? 0n);
   }
-  return writeTable(BLOCKS, { kind: 'blocks', ...layout }, [{ count: blocks.length, rows }]);
+  const header = { kind: 'blocks', ...layout, buckets: buckets.length };
+  return writeTable(BLOCKS, header, [{ count: all.length, rows }]);
 }
 
 /** A block as a batch of a file of rows. */
 export function rowsBatch(block: NewBlock, layout: BlockLayout): TableBatch {
-  const { count, rows, ids, residuals, links, vectors, checks } = block;
+  const { rows, copies, positions, ids, residuals, vectors, checks } = block;
   const offsets = vectors.sparse?.offsets;
   return {
-    count,
+    count: rows.length + copies.length,
     rows: {
-      row: rows,
-      link: links,
+      row: concatenated([rows, copies]),
+      position: positions,
       residual: residuals && { bytes: residuals.bytes, validity: null },
       vector_check: checks,
       entries: offsets && Uint32Array.from(rows, (_, i) => offsets[i + 1] - offsets[i]),
@@ -257,17 +265,17 @@ export function vectorCheck(parts: readonly ArrayBufferView[]): number {
   return Number(hash & 0xffff_ffffn);
 }
 
-/**
- * Reads a table of blocks: those of rows and copies, and those of hashes. A FormatError names the
- * file.
- */
+/** Reads a table of blocks, and of buckets of hashes. A FormatError names the file. */
 export function blocksFromArrow(bytes: Uint8Array, file: string) {
   const table = openTable(bytes, file, { kind: 'blocks' });
   return asArrow(file, () => {
     const values = BLOCKS.map((column) => [column.name, readNumbers(table, column)]);
-    const { of, partition, rows, ...numbers } = Object.fromEntries(values);
-    const { bits, dimensions, vectors, id, residualBytes, copies } = table.header;
-    const layout = { bits, dimensions, vectors, id, residualBytes, copies } as BlockLayout;
+    const { partition, rows, copies, ...numbers } = Object.fromEntries(values);
+    const { bits, dimensions, vectors, id, residualBytes, copies: hasCopies } = table.header;
+    const layout = {
+      ...{ bits, dimensions, vectors, id, residualBytes },
+      copies: hasCopies,
+    } as BlockLayout;
     const bodiesOf = (kind: BodyKind): Bodies => ({
       at: float64Of(numbers[`${kind}_at`]),
       bytes: numbers[`${kind}_bytes`],
@@ -277,9 +285,9 @@ export function blocksFromArrow(bytes: Uint8Array, file: string) {
       layout,
       columns: columnsOfRows(layout),
       count: table.count,
-      of,
       partitions: partition,
       rows,
+      copies,
       starts: new Uint32Array(table.count),
       bodies: {
         rows: bodiesOf('rows'),
@@ -287,11 +295,7 @@ export function blocksFromArrow(bytes: Uint8Array, file: string) {
         codes: bodiesOf('codes'),
       },
     };
-    const first = all.of.indexOf(HASHES);
-    const end = first < 0 ? all.count : first;
-    if (all.of.subarray(end).some((of) => of !== HASHES)) {
-      throw new Error('damaged: blocks behind those of hashes');
-    }
+    const end = all.count - checkInteger('buckets', table.header.buckets, 0, all.count);
     const part = (from: number, to: number) =>
       withArrays(all, to - from, (numbers) => numbers.subarray(from, to));
     return { blocks: part(0, end), buckets: part(end, all.count) };
@@ -334,78 +338,84 @@ function withArrays(
   let before = 0;
   for (let i = 0; i < count; i++) {
     part.starts[i] = before;
-    if (part.of[i] === ROWS) before += part.rows[i];
+    before += part.rows[i];
   }
   return part;
 }
 
 /**
- * Where the body of block `i` of rows has what searches read besides the rows, which come first:
- * links, residual codes (else codes), and checksums of vectors.
+ * How many rows and copies block `i` has, and where its body has what searches read besides the
+ * rows, which come first: positions, residual codes (else codes), and checksums of vectors.
  */
-export function numbersAt({ layout, rows, bodies }: BlockTable, i: number) {
-  const { bits, residualBytes, copies } = layout;
-  const count = rows[i];
-  const link = padded(4 * count);
-  const before = copies ? 2 * link : link;
+export function numbersAt({ layout, rows, copies, bodies }: BlockTable, i: number) {
+  const { bits, residualBytes } = layout;
+  const count = rows[i] + copies[i];
+  const position = padded(4 * count);
+  const before = layout.copies ? 2 * position : position;
   const residuals = residualBytes > 0 ? count * bytesOfRow(residualBytes) : 0;
   const codes = residuals > 0 ? before : bodies.rows.bytes[i] - padded(count * bytesPerCode(bits));
-  return { link, codes, check: before + padded(residuals) };
+  return { count, position, codes, check: before + padded(residuals) };
 }
 
 /** Throws where the body of block `i`, of rows with codes, is too short for what kernels read. */
 export function checkNumbers(table: BlockTable, i: number): void {
-  const { codes, check } = numbersAt(table, i);
-  const { layout, rows, bodies } = table;
-  const end = check + (layout.vectors === 'none' ? 0 : 4 * rows[i]);
+  const { count, codes, check } = numbersAt(table, i);
+  const { layout, bodies } = table;
+  const end = check + (layout.vectors === 'none' ? 0 : 4 * count);
   if (end <= (layout.residualBytes > 0 ? bodies.rows.bytes[i] : codes)) return;
   throw new Error(`damaged: block ${i} is too short`);
 }
 
 /** The columns of block `i` of rows, which are not null, as views of its body. */
-export function columnsIn({ layout, columns, rows }: BlockTable, i: number, body: Uint8Array) {
-  const { id, entries } = readBody(columns, body, rows[i], layout.id);
+export function columnsIn(table: BlockTable, i: number, body: Uint8Array) {
+  const { layout, columns, rows, copies } = table;
+  const { id, entries } = readBody(columns, body, rows[i] + copies[i], layout.id);
   return { ids: (id ?? null) as BlockIds | null, entries: (entries ?? null) as Uint32Array | null };
 }
 
 /**
  * The rows of block `i` from its body, views of it, which must begin on 8 bytes; the codes are in
  * `codesBody` where they lie apart, null where they are not read. Throws where a body is too short,
- * rows do not ascend within the limits, or unused bits of codes are not 0.
+ * rows do not ascend within the limits, copies are of rows that there are not, or unused bits of
+ * codes are not 0.
  */
 export function readBlock(
-  { layout, columns, rows: counts, partitions, of }: BlockTable,
+  table: BlockTable,
   i: number,
   body: Uint8Array,
   codesBody: Uint8Array | null,
-  { firstRow, endRow }: Pick<SegmentFiles, 'firstRow' | 'endRow'>,
+  segment: Pick<SegmentFiles, 'firstRow' | 'endRow'> & { readonly count: number },
 ): BlockRows {
-  const count = counts[i];
-  const partition = partitions[i];
-  const { bits, residualBytes } = layout;
+  const { layout, columns } = table;
+  const [count, partition] = [table.rows[i], table.partitions[i]];
+  const all = count + table.copies[i];
   const isNull = partition === NO_PARTITION;
   // The codes of rows without one are not read.
   const some = isNull ? columns.filter(({ isNullable }) => !isNullable) : columns;
-  const table = readBody(some, body, count, layout.id);
-  const column = <T>(name: string) => (table[name] ?? null) as T | null;
-  const rows = table.row as Uint32Array;
-  for (let at = 0; at < count; at++) {
-    if (rows[at] >= (at === 0 ? firstRow : rows[at - 1] + 1) && rows[at] < endRow) continue;
+  const read = readBody(some, body, all, layout.id);
+  const column = <T>(name: string) => (read[name] ?? null) as T | null;
+  const rows = read.row as Uint32Array;
+  for (let at = 0; at < all; at++) {
+    const least = at === 0 || at === count ? segment.firstRow : rows[at - 1] + 1;
+    if (rows[at] >= least && rows[at] < segment.endRow) continue;
     throw new Error(`damaged: row ${rows[at]} is not where it can be`);
   }
+  const positions = column<Uint32Array>('position');
+  const wrong = positions?.subarray(count).find((position) => position >= segment.count);
+  if (wrong !== undefined) throw new Error(`damaged: a copy of row ${wrong} of ${segment.count}`);
   const apart = codesBody !== null && !isNull && readBody(columnsOfCodes(layout), codesBody, count);
-  const codes = ((apart || table).code ?? new Uint8Array()) as Uint8Array;
-  checkUnusedBits(codes, bits, rows[0] ?? 0);
-  const residuals = column<Uint8Array>('residual');
+  const codes = ((apart || read).code ?? new Uint8Array()) as Uint8Array;
+  checkUnusedBits(codes, layout.bits, rows[0] ?? 0);
+  const bytes = column<Uint8Array>('residual');
   return {
-    count,
     partition,
-    isCopy: of[i] === COPIES,
-    rows,
+    count,
+    rows: rows.subarray(0, count),
+    copies: rows.subarray(count),
+    positions,
     codes,
     ids: column<BlockIds>('id'),
-    links: column<Uint32Array>('link'),
-    residuals: residuals && { bytesPerRow: residualBytes, capacity: count, bytes: residuals },
+    residuals: bytes && { bytesPerRow: layout.residualBytes, capacity: all, bytes },
     checks: column<Uint32Array>('vector_check'),
     entries: column<Uint32Array>('entries'),
   };

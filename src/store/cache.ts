@@ -24,7 +24,6 @@ import {
 import { checksumIn } from '../kernels/xxhash';
 import {
   type BlockTable,
-  COPIES,
   columnsIn,
   NO_VECTORS,
   numbersAt,
@@ -53,12 +52,13 @@ interface Run extends TargetRange {
 interface HeldBlock extends BlockName {
   /** Where its bytes are. */
   readonly at: number;
-  /** The places of its first row, of the first link, and of the first checksum of a vector. */
+  /** The places of its first row, of its first position, and of the first checksum of a vector. */
   readonly first: number;
-  readonly links: number;
+  readonly positions: number;
   readonly checks: number;
-  readonly rows: number;
-  readonly isCopy: boolean;
+  /** How many rows there are, and how many of them are no copies. */
+  readonly count: number;
+  readonly own: number;
   /** Where the kernel finds its residual codes, or its codes. */
   readonly where: EntriesAt;
 }
@@ -151,10 +151,10 @@ export class PartitionCache {
     const held = this.#held.get(this.#cells.keyAt(cell)) as readonly HeldBlock[];
     let last = held.length - 1;
     while (held[last].first > place) last--;
-    const { segment, block, at, first, links, checks, isCopy } = held[last];
+    const { segment, block, at, first, positions, checks, own } = held[last];
     const i = place - first;
     const row = this.#words[place];
-    const position = isCopy ? this.#words[links + i] : segment.blocks.starts[block] + i;
+    const position = i < own ? segment.blocks.starts[block] + i : this.#words[positions + i];
     if (row < segment.firstRow || row >= segment.endRow || position >= segment.count) {
       const what = `damaged: row ${row} of block ${block} is not where it can be`;
       throw new FormatError(what, this.#reader.pathOf(segment.files.rows as FolderFile));
@@ -240,19 +240,18 @@ export class PartitionCache {
         const file = segment.files.rows as FolderFile;
         throw this.#reader.damaged({ file, name: 'block', number: block });
       }
-      const rows = blocks.rows[block];
-      const layout = { bytesPerRow: blocks.layout.residualBytes, capacity: rows };
-      const { link, codes, check } = numbersAt(blocks, block);
+      const { count, position, codes, check } = numbersAt(blocks, block);
+      const layout = { bytesPerRow: blocks.layout.residualBytes, capacity: count };
       // Without spreads, which make objects that are slow to read.
       const one: HeldBlock = {
         segment,
         block,
         at,
         first: at / 4,
-        links: (at + link) / 4,
+        positions: (at + position) / 4,
         checks: (at + check) / 4,
-        rows,
-        isCopy: blocks.of[block] === COPIES,
+        count,
+        own: blocks.rows[block],
         where: entriesAt(layout, this.#memory.byteOffset + at + codes),
       };
       if (!this.#content.removed.isEmpty) this.#remove(one);
@@ -261,13 +260,13 @@ export class PartitionCache {
   }
 
   /** Lets searches skip the removed rows of a block. */
-  #remove({ segment: { blocks }, first, rows, where }: HeldBlock): void {
+  #remove({ segment: { blocks }, first, count, where }: HeldBlock): void {
     const { removed } = this.#content;
     const { residualBytes } = blocks.layout;
     const from = where[0] - this.#memory.byteOffset;
-    const bytes = this.#memory.subarray(from, from + rows * bytesOfRow(residualBytes));
-    const residuals = { bytesPerRow: residualBytes, capacity: rows, bytes };
-    for (let i = 0; i < rows; i++) {
+    const bytes = this.#memory.subarray(from, from + count * bytesOfRow(residualBytes));
+    const residuals = { bytesPerRow: residualBytes, capacity: count, bytes };
+    for (let i = 0; i < count; i++) {
       const row = this.#words[first + i];
       if (!removed.has(row)) continue;
       if (this.residuals === null) this.#words[first + i] = NO_ROW;
@@ -278,9 +277,10 @@ export class PartitionCache {
   /** Adds the entries of partitions in memory to the ranges of a call of the kernel. */
   addEntries({ partitions, products }: Probes, to: Ranges): void {
     for (let i = 0; i < partitions.length; i++) {
-      for (const { first, rows, isCopy, where } of this.#held.get(partitions[i]) ?? []) {
-        if (rows === 0 || (this.copies !== null && isCopy !== this.copies)) continue;
-        to.add(where, 0, rows, products[i], first);
+      for (const { first, count, own, where } of this.#held.get(partitions[i]) ?? []) {
+        const from = this.copies === true ? own : 0;
+        const end = this.copies === false ? own : count;
+        if (from < end) to.add(where, from, end - from, products[i], first + from);
       }
     }
   }
@@ -289,8 +289,8 @@ export class PartitionCache {
   codesIn(partitions: Uint32Array): CodeRange[] {
     const { bytesPerCode } = this.codes as RowCodes;
     return Array.from(partitions).flatMap((p) =>
-      (this.#held.get(p) ?? []).map(({ first, rows, where }) => {
-        return { first, end: first + rows, codesAt: where[0] - first * bytesPerCode };
+      (this.#held.get(p) ?? []).map(({ first, count, where }) => {
+        return { first, end: first + count, codesAt: where[0] - first * bytesPerCode };
       }),
     );
   }
@@ -307,8 +307,8 @@ export class PartitionCache {
   /** The id of a row in a partition that is in memory; undefined where it is not. */
   idIn(p: number, row: number): string | number | bigint | undefined {
     for (const block of this.#held.get(p) ?? []) {
-      const { first, rows } = block;
-      const place = this.#words.subarray(first, first + rows).indexOf(row);
+      const { first, count } = block;
+      const place = this.#words.subarray(first, first + count).indexOf(row);
       if (place >= 0) return this.columnsIn(block).ids?.at(place) ?? row;
     }
     return undefined;

@@ -18,7 +18,6 @@ import {
   type Bodies,
   type BodyKind,
   blocksFromArrow,
-  COPIES,
   checkNumbers,
   NO_PARTITION,
 } from './blocks';
@@ -40,7 +39,7 @@ export interface StoredSegment extends SegmentFiles {
   readonly number: number;
   /** How many rows its files have, removed ones included. */
   readonly count: number;
-  /** Where its rows, and copies of them in second partitions, are. */
+  /** Where its rows are. */
   readonly blocks: BlockTable;
   /** Where the hashes of their ids are. */
   readonly buckets: BlockTable;
@@ -254,20 +253,19 @@ function checkBlocks(
   if (!isOfIndex) throw new Error('damaged: its columns are not those of the index');
   checkIdType(layout.id, ids);
   for (const kind of BODY_KINDS) checkBodies(kind, blocks, files[kind]);
-  const { partitions, of } = blocks;
+  const { partitions } = blocks;
   const known = space?.count ?? 1;
   let [rows, copied, before] = [0, 0, 0];
   for (let i = 0; i < blocks.count; i++) {
     const partition = partitions[i];
-    const isCopy = of[i] === COPIES;
-    const isKnown = partition < known || (partition === NO_PARTITION && !isCopy);
+    const isKnown = partition < known || (partition === NO_PARTITION && blocks.copies[i] === 0);
     if (!isKnown || partition < before) throw misplaced(i);
     if (partition !== NO_PARTITION) checkNumbers(blocks, i);
     before = partition;
-    if (isCopy) copied += blocks.rows[i];
-    else rows += blocks.rows[i];
+    rows += blocks.rows[i];
+    copied += blocks.copies[i];
   }
-  if (rows !== count || copied > rows) {
+  if (rows !== count || copied > (copies ? rows : 0)) {
     throw new Error(`damaged: ${rows} rows and ${copied} copies in its blocks`);
   }
 }
@@ -280,7 +278,6 @@ function checkBodies(kind: BodyKind, blocks: BlockTable, file: FolderFile | unde
   const { at, bytes } = blocks.bodies[kind];
   let end = 0;
   for (let i = 0; i < blocks.count; i++) {
-    if (kind !== 'rows' && blocks.of[i] === COPIES) continue;
     if (at[i] < end || at[i] % 8 !== 0) throw misplaced(i);
     end = at[i] + bytes[i];
     if (end > file.bytes) throw misplaced(i);

@@ -10,7 +10,7 @@ import { asFormatError, FormatError } from '../base/check';
 import { type Id, idOfKind } from '../index/ids';
 import { checksum } from '../kernels/xxhash';
 import { type ColumnSchema, readBody, TableWriter } from '../table/sealed/sealed-table';
-import { HASHES, idAt, type WrittenBlock } from './blocks';
+import { idAt, type WrittenBlock } from './blocks';
 import type { StoredSegment } from './content';
 import type { FolderFile } from './manifest';
 import { type BlockName, blockGroups, bucketBody, placeOf, type Reader } from './reader';
@@ -42,8 +42,8 @@ export function hashOfId(id: string | number | bigint): bigint {
   return checksum(integerBytes);
 }
 
-/** The file of hashes of a segment, and its blocks: element i of `hashes` is of position i. */
-export function hashFile(hashes: BigUint64Array): { bytes: Uint8Array[]; blocks: WrittenBlock[] } {
+/** The file of hashes of a segment, and its buckets: element i of `hashes` is of position i. */
+export function hashFile(hashes: BigUint64Array): { bytes: Uint8Array[]; buckets: WrittenBlock[] } {
   let count = 1;
   while (count * BUCKET_ROWS < hashes.length) count *= 2;
   // Compares 32-bit halves, the high one first, which is faster than 64-bit integers.
@@ -64,10 +64,10 @@ export function hashFile(hashes: BigUint64Array): { bytes: Uint8Array[]; blocks:
     first = end;
   }
   bytes.push(...writer.end());
-  const blocks = writer.bodies.map((body, partition) => {
-    return { of: HASHES, partition, rows: counts[partition], bodies: { rows: body } };
+  const buckets = writer.bodies.map((body, partition) => {
+    return { partition, rows: counts[partition], copies: 0, bodies: { rows: body } };
   });
-  return { bytes, blocks };
+  return { bytes, buckets };
 }
 
 /** Buckets that are read together. */
@@ -129,7 +129,7 @@ export async function findRows(
     if (ids.length === 0) continue;
     const blocks = files.hashes && (await blocksOf(reader, segment, ids, signal));
     const isWanted = ({ block }: BlockName) => blocks === undefined || blocks.has(block);
-    const groups = blockGroups([segment], 'rows', isWanted);
+    const groups = blockGroups([segment], false, isWanted);
     await reader.each(groups, { signal }, (group) => {
       for (const { block, rows: own } of group) {
         for (const [place, row] of own.rows.entries()) {

@@ -5,12 +5,12 @@ import type { LongCall } from '../base/long-work';
 import { IdRules } from '../index/ids';
 import { MemoryIndex } from '../index/memory-index';
 import { Rows } from '../index/rows';
-import { type Copies, Entries, firstEntries, Segment } from '../index/segment';
+import { Entries, firstEntries, Segment } from '../index/segment';
 import { coreOf, SimHashIndex } from '../index/simhash-index';
 import type { RowVectors } from '../index/vectors/row-vectors';
 import { ResidualMemory } from '../kernels/residual-memory';
 import { copyResiduals, type Residuals } from '../kernels/residuals';
-import { type BlockRows, COPIES, idAt, NO_PARTITION, ROWS } from './blocks';
+import { type BlockRows, idAt, NO_PARTITION } from './blocks';
 import { type Content, openContent, type StoredSegment } from './content';
 import { filesOf, type Manifest, manifestName, optionsOf } from './manifest';
 import { explained, type Place, withPlace } from './place';
@@ -41,6 +41,7 @@ export function loadIndex(place: Place, manifest: Manifest, call: LongCall): Pro
         content,
         stored,
         options.newVectors?.() ?? null,
+        manifest.index.copies,
         call.signal,
       );
       const { rows } = segment;
@@ -63,17 +64,18 @@ export function loadIndex(place: Place, manifest: Manifest, call: LongCall): Pro
 
 /**
  * Loads neighbours as one segment, of which each partition has the rows of all; `vectors` is an
- * empty place for their vectors, null where there are none.
+ * empty place for their vectors, null where there are none. Copies need all rows to be there.
  */
 export async function loadSegment(
   content: Content,
   stored: readonly StoredSegment[],
   vectors: RowVectors | null,
+  hasCopies: boolean,
   signal?: AbortSignal,
 ): Promise<Segment> {
   const { space, parts, manifest, removed } = content;
   const partitions = space?.count ?? 1;
-  const { starts, counts, firsts, next, placesOf } = listsOf(stored, partitions);
+  const { starts, counts, firsts, next, placesOf } = listsOf(stored, partitions, hasCopies);
   const coded = starts[partitions];
   const { firstRow } = stored[0];
   const { endRow } = stored[stored.length - 1];
@@ -81,31 +83,26 @@ export async function loadSegment(
   const from = { firstRow, bytesPerCode: parts.hasher.bytesPerCode, vectors };
   const rows = Rows.toFill(from, endRow, count, coded);
   const bytesPerEntry = space?.bytesPerEntry ?? 0;
-  const hasCopies = stored.some(({ blocks }) => blocks.of.includes(COPIES));
   const entryCount = firsts[partitions];
   const memory = bytesPerEntry > 0 ? new ResidualMemory(bytesPerEntry, entryCount) : null;
   const entries =
     memory && new Entries(memory, rows, hasCopies ? new Uint32Array(entryCount) : null);
-  /** By position the entry of the copy, and its partition. */
-  const copies = hasCopies
-    ? { entries: new Uint32Array(coded), seconds: new Uint32Array(coded) }
-    : null;
   const isNumber = manifest.index.ids === 'number';
   const how = { hasCodes: true, hasVectors: true, signal } as const;
-  await new Reader(content).each(blockGroups(stored, 'all'), how, (blocks) => {
+  await new Reader(content).each(blockGroups(stored, true), how, (blocks) => {
     for (const loaded of blocks) {
       const { rows: own, segment } = loaded;
       const { ids } = own;
       const moved = placesOf.get(segment) as Uint32Array;
       const positions = positionsIn(loaded).map((position) => moved[position]);
       const [at] = positions;
-      if (!own.isCopy) {
-        rows.fill(at, own.rows, own.codes, ids && ((place) => idAt(ids, place, 0, isNumber)));
-        vectors?.restore(loaded.vectors, positions);
-      }
-      if (entries !== null && own.partition !== NO_PARTITION) {
-        takeEntries(own, { at, positions }, { entries, copies, next });
-      }
+      rows.fill(at, own.rows, own.codes, ids && ((place) => idAt(ids, place, 0, isNumber)));
+      vectors?.restore(loaded.vectors, positions);
+      if (entries === null || own.partition === NO_PARTITION) continue;
+      takeEntries(own, entries, 0, positions, next.rows);
+      if (!hasCopies) continue;
+      const copied = (own.positions as Uint32Array).slice(own.count).map((at) => moved[at]);
+      takeEntries(own, entries, own.count, copied, next.copies);
     }
   });
   rows.endFilling();
@@ -114,7 +111,6 @@ export async function loadSegment(
     starts,
     firsts,
     counts: entries === null ? new Uint32Array(partitions) : counts,
-    copies,
   });
   for (const row of removed.within(firstRow, endRow)) {
     const position = rows.positionOf(row);
@@ -123,20 +119,17 @@ export async function loadSegment(
   return made;
 }
 
-/** Takes the entries of a block of rows, whose first position is `at`, or of copies of rows. */
+/** Takes the entries of a block from `from` on, which are of rows at these positions. */
 function takeEntries(
-  { partition, isCopy, links, residuals, count }: BlockRows,
-  { at, positions }: { at: number; positions: Uint32Array },
-  to: { entries: Entries; copies: Copies | null; next: ReturnType<typeof listsOf>['next'] },
+  { partition, residuals }: BlockRows,
+  to: Entries,
+  from: number,
+  positions: Uint32Array,
+  next: Uint32Array,
 ): void {
-  const next = isCopy ? to.next.copies : to.next.rows;
-  const first = next[partition];
-  next[partition] += count;
-  copyResiduals(residuals as Residuals, 0, to.entries.memory, first, count);
-  to.entries.positions?.set(positions, first);
-  if (to.copies === null) return;
-  if (!isCopy) to.copies.seconds.set(links as Uint32Array, at);
-  else for (let i = 0; i < count; i++) to.copies.entries[positions[i]] = first + i;
+  copyResiduals(residuals as Residuals, from, to.memory, next[partition], positions.length);
+  to.positions?.set(positions, next[partition]);
+  next[partition] += positions.length;
 }
 
 /**
@@ -144,14 +137,14 @@ function takeEntries(
  * it has, of its rows and of copies of others, and the first one; and the next of both. And of each
  * segment the positions that its rows get.
  */
-function listsOf(stored: readonly StoredSegment[], partitions: number) {
+function listsOf(stored: readonly StoredSegment[], partitions: number, hasCopies: boolean) {
   const starts = new Uint32Array(partitions + 1);
   const counts = new Uint32Array(partitions);
   for (const { blocks } of stored) {
     blocks.partitions.forEach((p, block) => {
       if (p === NO_PARTITION) return;
-      counts[p] += blocks.rows[block];
-      if (blocks.of[block] === ROWS) starts[p + 1] += blocks.rows[block];
+      counts[p] += blocks.rows[block] + (hasCopies ? blocks.copies[block] : 0);
+      starts[p + 1] += blocks.rows[block];
     });
   }
   for (let p = 0; p < partitions; p++) starts[p + 1] += starts[p];
@@ -162,7 +155,6 @@ function listsOf(stored: readonly StoredSegment[], partitions: number) {
   const placesOf = new Map(stored.map((one) => [one, new Uint32Array(one.count)]));
   for (const [{ blocks }, own] of placesOf) {
     blocks.partitions.forEach((of, block) => {
-      if (blocks.of[block] !== ROWS) return;
       const p = of === NO_PARTITION ? partitions : of;
       const first = blocks.starts[block];
       for (let i = 0; i < blocks.rows[block]; i++) own[first + i] = ends[p]++;

@@ -6,7 +6,7 @@
 
 import { ascending, concatenated, runOf } from '../base/arrays';
 import { copyResiduals, newResiduals, type Residuals } from '../kernels/residuals';
-import { idAt, idColumn, maxBlockRows, type NewBlock, ROWS, widerType } from './blocks';
+import { idAt, idColumn, maxBlockRows, type NewBlock, widerType } from './blocks';
 import { type Content, countLive, type RowSet, type StoredSegment } from './content';
 import type { GenerationWriter } from './generations';
 import type { IndexHeader, SegmentFiles } from './manifest';
@@ -50,16 +50,23 @@ export async function mergeSegments(
     count: countLive(segments, content.removed),
   };
   const output = await SegmentWriter.open(writer, header, layout, range);
-  const mostRows = maxBlockRows(layout, content.space !== null);
+  const most = maxBlockRows(layout, content.space !== null);
   const positions = await newPositions(reader, merging, range);
   const how = { hasCodes: true, hasVectors: true, signal } as const;
+  const isNumber = header.ids === 'number';
   let written = 0;
-  await eachPartition(reader, segments, 'all', how, async (blocks) => {
-    for (const runs of runsOf(blocks, content.removed, mostRows)) {
-      const made = gathered(runs, layout.id, header.ids === 'number');
-      const links = made.isCopy && made.rows.map((row) => positions[row - range.firstRow]);
-      await output.add(links ? { ...made, links } : made);
-      if (!made.isCopy) written += made.count;
+  await eachPartition(reader, segments, how, async (blocks) => {
+    const rows = runsOf(blocks, 'rows', content.removed, most);
+    const copies = runsOf(blocks, 'copies', content.removed, most);
+    for (let i = 0; i < rows.length || i < copies.length; i++) {
+      const made = gathered(blocks[0], rows[i] ?? [], copies[i] ?? [], layout.id, isNumber);
+      const ofRows = made.rows.map((_, at) => written + at);
+      const ofCopies = made.copies.map((row) => positions[row - range.firstRow]);
+      await output.add({
+        ...made,
+        positions: layout.copies ? concatenated([ofRows, ofCopies]) : null,
+      });
+      written += made.count;
     }
     passed?.(written);
   });
@@ -75,8 +82,8 @@ async function newPositions(
   if (!content.manifest.index.copies) return new Uint32Array();
   const positions = new Uint32Array(endRow - firstRow);
   let next = 0;
-  await eachPartition(reader, segments, 'rows', { signal }, (blocks) => {
-    for (const { block, from, to } of runsOf(blocks, content.removed).flat()) {
+  await eachPartition(reader, segments, { signal }, (blocks) => {
+    for (const { block, from, to } of runsOf(blocks, 'rows', content.removed).flat()) {
       for (let i = from; i < to; i++) positions[block.rows.rows[i] - firstRow] = next++;
     }
   });
@@ -84,22 +91,20 @@ async function newPositions(
 }
 
 /**
- * Takes the blocks of each partition, of all segments: of copies of rows there, then of its rows. A
- * large partition comes in pieces, unless rows of segments interleave.
+ * Takes the blocks of each partition, of all segments. A large partition comes in pieces, unless
+ * rows of segments interleave.
  */
 async function eachPartition(
   reader: Reader,
   segments: readonly StoredSegment[],
-  of: 'rows' | 'all',
   how: Reading,
   take: (blocks: readonly LoadedBlock[]) => void | Promise<void>,
 ): Promise<void> {
   const lists = new Map<number, BlockName[]>();
-  for (const name of blockNames(segments, of)) {
-    const { blocks } = name.segment;
-    const place = 2 * blocks.partitions[name.block] + Number(blocks.of[name.block] === ROWS);
-    const own = lists.get(place) ?? [];
-    lists.set(place, own);
+  for (const name of blockNames(segments)) {
+    const partition = name.segment.blocks.partitions[name.block];
+    const own = lists.get(partition) ?? [];
+    lists.set(partition, own);
     own.push(name);
   }
   const bytesOf = (name: BlockName) => bytesOfBlock(name, true);
@@ -120,26 +125,27 @@ async function eachPartition(
   });
 }
 
-/** Rows `from` to `to - 1` of a block. */
+/** Rows `from` to `to - 1` of a block, or copies. */
 interface Run {
   readonly block: LoadedBlock;
   readonly from: number;
   to: number;
 }
 
-/** The rows of some blocks that are left, by ascending row, in lists of at most `most`. */
+/** The rows, or copies, of some blocks that are left, ascending, in lists of at most `most`. */
 function runsOf(
   blocks: readonly LoadedBlock[],
+  of: 'rows' | 'copies',
   removed: RowSet,
   most = Number.POSITIVE_INFINITY,
 ): Run[][] {
-  const rows = concatenated(blocks.map(({ rows }) => rows.rows));
+  const rows = concatenated([new Uint32Array(), ...blocks.map(({ rows }) => rows[of])]);
   const order = ascending(rows.length);
   // Row numbers of segments may interleave.
   if (rows.some((row, i) => row < rows[i - 1])) order.sort((a, b) => rows[a] - rows[b]);
   let end = 0;
-  const ends = Uint32Array.from(blocks, ({ rows }) => (end += rows.count));
-  const starts = ends.map((end, i) => end - blocks[i].rows.count);
+  const ends = Uint32Array.from(blocks, ({ rows }) => (end += rows[of].length));
+  const starts = ends.map((end, i) => end - blocks[i].rows[of].length);
   const lists: Run[][] = [];
   let room = 0;
   for (const place of order) {
@@ -161,58 +167,70 @@ function runsOf(
 
 type Values = Uint8Array | Int8Array | Int32Array | Uint32Array | Float32Array | BigUint64Array;
 
-/** The rows of some runs as a block; `id` is the type of its ids. */
-function gathered(runs: readonly Run[], id: string | null, isNumber: boolean): NewBlock {
-  const [{ block }] = runs;
-  const count = runs.reduce((sum, { from, to }) => sum + to - from, 0);
-  /** The values of the rows, of which each has as many as others where `start` is not given. */
+/** Runs of rows and of copies as a block like `block`; `id` is the type of its ids. */
+function gathered(
+  block: LoadedBlock,
+  ofRows: readonly Run[],
+  ofCopies: readonly Run[],
+  id: string | null,
+  isNumber: boolean,
+): NewBlock {
+  // Columns that copies have too contain them behind the rows.
+  const behind = ofCopies.map(({ block, from, to }) => {
+    const { count } = block.rows;
+    return { block, from: count + from, to: count + to };
+  });
+  const ofAll = [...ofRows, ...behind];
+  /** Values of some runs, which begin at `start`: that of the run's row unless given. */
   const all = <T extends Values>(
+    runs: readonly Run[],
     of: (block: LoadedBlock) => T | null | undefined,
-    start?: (block: LoadedBlock, i: number) => number,
+    start: (block: LoadedBlock, i: number) => number = (_, i) => i,
   ): T | null => {
-    if (!of(block)) return null;
+    const none = of(block)?.subarray(0, 0) as T | undefined;
+    if (!none) return null;
     const parts = runs.map(({ block, from, to }) => {
-      const values = of(block) as T;
-      const at = start ?? ((_, i) => (i * values.length) / block.rows.count);
-      return values.subarray(at(block, from), at(block, to)) as T;
+      return (of(block) as T).subarray(start(block, from), start(block, to)) as T;
     });
-    return concatenated(parts);
+    return concatenated([none, ...parts]);
   };
-  const ids = (id === null ? [] : runs).flatMap(({ block: { rows }, from, to }) =>
-    Array.from({ length: to - from }, (_, i) =>
-      idAt(rows.ids, from + i, rows.rows[from + i], isNumber),
-    ),
+  /** The same of values of which each row has as many. */
+  const wide = <T extends Values>(of: (block: LoadedBlock) => T | null | undefined) =>
+    all(ofRows, of, (block, i) => (i * (of(block) as T).length) / block.rows.count);
+  const rows = all(ofRows, ({ rows }) => rows.rows) as Uint32Array;
+  const ids = (id === null ? [] : ofAll).flatMap(({ block: { rows: own }, from, to }) =>
+    Array.from({ length: to - from }, (_, i) => idAt(own.ids, from + i, 0, isNumber)),
   );
   const entryAt = ({ vectors }: LoadedBlock, i: number) => vectors.sparse?.offsets[i] as number;
-  const entries = all(({ rows }) => rows.entries);
+  const entries = all(ofRows, ({ rows }) => rows.entries);
   let end = 0;
   const sparse = entries && {
     offsets: Int32Array.of(0, ...entries.map((some) => (end += some))),
-    indices: all(({ vectors }) => vectors.sparse?.indices, entryAt) as BigUint64Array,
-    weights: all(({ vectors }) => vectors.sparse?.weights, entryAt) as Float32Array,
+    indices: all(ofRows, ({ vectors }) => vectors.sparse?.indices, entryAt) as BigUint64Array,
+    weights: all(ofRows, ({ vectors }) => vectors.sparse?.weights, entryAt) as Float32Array,
   };
   return {
     partition: block.rows.partition,
-    isCopy: block.rows.isCopy,
-    count,
+    count: rows.length,
+    rows,
+    copies: all(ofCopies, ({ rows }) => rows.copies) as Uint32Array,
+    positions: null,
     ids: idColumn(ids, id),
-    rows: all(({ rows }) => rows.rows) as Uint32Array,
-    codes: all(({ rows }) => rows.codes) as Uint8Array,
-    residuals: residualsOf(runs, count),
-    checks: all(({ rows }) => rows.checks),
-    links: all(({ rows }) => rows.links),
+    codes: wide(({ rows }) => rows.codes) as Uint8Array,
+    residuals: residualsOf(block, ofAll),
+    checks: all(ofAll, ({ rows }) => rows.checks),
     vectors: {
-      vectors: all<Float32Array | Int8Array>(({ vectors }) => vectors.vectors),
-      scales: all(({ vectors }) => vectors.scales),
+      vectors: wide<Float32Array | Int8Array>(({ vectors }) => vectors.vectors),
+      scales: all(ofRows, ({ vectors }) => vectors.scales),
       sparse,
     },
   };
 }
 
-function residualsOf(runs: readonly Run[], count: number): Residuals | null {
-  const first = runs[0].block.rows.residuals;
-  if (first === null) return null;
-  const all = newResiduals(first.bytesPerRow, count);
+function residualsOf({ rows: { residuals } }: LoadedBlock, runs: readonly Run[]): Residuals | null {
+  if (residuals === null) return null;
+  const count = runs.reduce((sum, { from, to }) => sum + to - from, 0);
+  const all = newResiduals(residuals.bytesPerRow, count);
   let at = 0;
   for (const { block, from, to } of runs) {
     copyResiduals(block.rows.residuals as Residuals, from, all, at, to - from);

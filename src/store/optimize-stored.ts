@@ -17,7 +17,7 @@ import type { Space } from '../index/space';
 import { type Chunk, chunksOf, type EvaluationQuery, type TakeChunks } from '../index/truth';
 import type { DenseVectors } from '../index/vectors/dense-vectors';
 import { NO_ROW } from '../kernels/hits';
-import { NO_PARTITION, ROWS, someOf } from './blocks';
+import { NO_PARTITION, someOf } from './blocks';
 import type { FolderChange, NextSegment } from './change';
 import { type Content, noVectorsOf, RowSet, type StoredSegment } from './content';
 import { FolderPlace, withContent } from './folder-place';
@@ -82,7 +82,13 @@ async function placeAll(
     const segments = group.map((i) => content.segments[i]);
     const pieces: SegmentFiles[] = [];
     for (const part of segments.flatMap((segment) => cut(segment, mostRows))) {
-      const held = await loadSegment(content, [part], noVectorsOf(content), work.call.signal);
+      const held = await loadSegment(
+        content,
+        [part],
+        noVectorsOf(content),
+        false,
+        work.call.signal,
+      );
       const own = new MemoryIndex(core.rows.options, content.space, part.endRow, [held]);
       const index = await own.placed(space, work);
       for (const made of index.sealed()) {
@@ -102,7 +108,7 @@ async function placeAll(
 function cut(segment: StoredSegment, mostRows: number): StoredSegment[] {
   const { blocks } = segment;
   const rowsOf = ({ block }: BlockName) => blocks.rows[block];
-  return inGroups(blockNames([segment], 'rows'), rowsOf, mostRows).map((names) => {
+  return inGroups(blockNames([segment]), rowsOf, mostRows).map((names) => {
     const here = new Set(names.map(({ block }) => block));
     const count = names.reduce((sum, one) => sum + rowsOf(one), 0);
     return { ...segment, count, blocks: someOf(blocks, (block) => here.has(block)) };
@@ -148,7 +154,7 @@ export class StoredEvaluable extends Evaluable<StoredEvaluable> {
     let rows = 0;
     for (const { blocks } of content.segments) {
       blocks.partitions.forEach((p, block) => {
-        if (p !== NO_PARTITION && blocks.of[block] === ROWS) rows += blocks.rows[block];
+        if (p !== NO_PARTITION) rows += blocks.rows[block];
       });
     }
     this.rows = rows;
@@ -179,11 +185,9 @@ export class StoredEvaluable extends Evaluable<StoredEvaluable> {
     const count = (segments.at(-1)?.endRow ?? 0) - first;
     const own = new Uint16Array(count);
     const seconds = this.space?.parts.hasCopies ? new Uint16Array(count) : own;
-    await this.stored.eachBlock(segments, ({ rows: { partition, rows, links } }) => {
-      for (let i = 0; i < rows.length; i++) {
-        own[rows[i] - first] = partition;
-        if (links !== null) seconds[rows[i] - first] = links[i];
-      }
+    await this.stored.eachBlock(segments, ({ rows: { partition, rows, copies } }) => {
+      for (const row of rows) own[row - first] = partition;
+      for (const row of copies) seconds[row - first] = partition;
     });
     return { first, own, seconds };
   }
@@ -191,7 +195,7 @@ export class StoredEvaluable extends Evaluable<StoredEvaluable> {
   /** All rows, some MiB at a time: their vectors lie in one memory, where the next ones follow. */
   protected async eachChunks(work: LongWork, take: TakeChunks): Promise<void> {
     const { segments } = this.#content;
-    const groups = blockGroups(segments, 'rows and vectors', undefined, CHUNK_BYTES);
+    const groups = blockGroups(segments, true, undefined, CHUNK_BYTES);
     const how = { hasCodes: this.isByCode, hasVectors: true, signal: work.call.signal } as const;
     const vectors = noVectorsOf(this.#content) as DenseVectors;
     vectors.zeros.add((this.#content.parts.dense as DenseVectors).zeros);

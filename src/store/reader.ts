@@ -8,12 +8,12 @@ import { asFormatError, FormatError } from '../base/check';
 import type { VectorColumns } from '../index/vectors/row-vectors';
 import { checksum } from '../kernels/xxhash';
 import type { ByteRange } from '../table/arrow/messages';
-import { type BlockRows, type BodyKind, NO_VECTORS, ROWS, readBlock, readVectors } from './blocks';
+import { type BlockRows, type BodyKind, NO_VECTORS, readBlock, readVectors } from './blocks';
 import { bodyIn, type Content, type StoredBody, type StoredSegment } from './content';
 import type { FolderFile } from './manifest';
 import { allEnded, explained, type TargetRange } from './place';
 
-/** A block of rows or copies of a segment, by its number there. */
+/** A block of a segment, by its number there. */
 export interface BlockName {
   readonly segment: StoredSegment;
   readonly block: number;
@@ -22,7 +22,7 @@ export interface BlockName {
 /** A block that was read; its columns are views of the bytes. */
 export interface LoadedBlock extends BlockName {
   readonly rows: BlockRows;
-  /** None of copies, and where vectors were not read. */
+  /** Those of its rows; none where vectors were not read. */
   readonly vectors: VectorColumns;
 }
 
@@ -81,15 +81,15 @@ export class Reader {
     };
     const places = names.map((name) => ({
       rows: add(name, 'rows'),
-      vectors: hasVectors && isIn('vectors', name) ? add(name, 'vectors') : null,
-      codes: hasCodes && isIn('codes', name) ? add(name, 'codes') : null,
+      vectors: hasVectors && name.segment.files.vectors ? add(name, 'vectors') : null,
+      codes: hasCodes && name.segment.files.codes ? add(name, 'codes') : null,
     }));
     const read = await this.checked(wanted, signal);
     return names.map(({ segment, block }, i) => {
       const own = places[i];
       const codes = own.codes === null ? null : read[own.codes];
       const rows = asFormatError(this.pathOf(segment.files.rows as FolderFile), () =>
-        checkedLinks(readBlock(segment.blocks, block, read[own.rows], codes, segment), segment),
+        readBlock(segment.blocks, block, read[own.rows], codes, segment),
       );
       if (own.vectors === null) return { segment, block, rows, vectors: NO_VECTORS };
       const body = read[own.vectors];
@@ -178,18 +178,6 @@ export class Reader {
   }
 }
 
-/** Whether a block has a body in the file of vectors, or of codes. */
-function isIn(kind: BodyKind, { segment: { files, blocks }, block }: BlockName) {
-  return files[kind] !== undefined && blocks.of[block] === ROWS;
-}
-
-/** Throws where a copy is of a row that the segment does not have. */
-function checkedLinks(rows: BlockRows, { count }: StoredSegment): BlockRows {
-  const wrong = rows.isCopy && rows.links?.find((link) => link >= count);
-  if (typeof wrong !== 'number') return rows;
-  throw new Error(`damaged: a copy of row ${wrong} of ${count}`);
-}
-
 /** Where a bucket of hashes is. */
 export function bucketBody({ files, buckets }: StoredSegment, i: number): StoredBody {
   return bodyIn(files.hashes, buckets.bodies.rows, i, 'bucket');
@@ -197,11 +185,8 @@ export function bucketBody({ files, buckets }: StoredSegment, i: number): Stored
 
 /** The positions of the rows of a block in their segment. */
 export function positionsIn({ segment, block, rows }: LoadedBlock): Uint32Array {
-  if (rows.isCopy) return rows.links as Uint32Array;
   const start = segment.blocks.starts[block];
-  const positions = new Uint32Array(rows.count);
-  for (let i = 0; i < positions.length; i++) positions[i] = start + i;
-  return positions;
+  return rows.rows.map((_, i) => start + i);
 }
 
 /** The block of the row at a position of a segment, and its place in the block. */
@@ -214,23 +199,22 @@ export function placeOf(segment: StoredSegment, position: number): BlockName & {
 /** Bytes of blocks that are read together. */
 const GROUP_BYTES = 2 ** 22;
 
-/** The blocks of segments, in the order of the files: of rows, or also of copies. */
-export function blockNames(segments: readonly StoredSegment[], of: 'rows' | 'all'): BlockName[] {
-  return segments.flatMap((segment) => {
-    const own = Array.from(segment.blocks.of.keys(), (block) => ({ segment, block }));
-    return of === 'all' ? own : own.filter(({ block }) => segment.blocks.of[block] === ROWS);
-  });
+/** The blocks of segments, in the order of the files. */
+export function blockNames(segments: readonly StoredSegment[]): BlockName[] {
+  return segments.flatMap((segment) =>
+    Array.from({ length: segment.blocks.count }, (_, block) => ({ segment, block })),
+  );
 }
 
 /** The same in groups of so many bytes, with those of vectors where these are read too. */
 export function blockGroups(
   segments: readonly StoredSegment[],
-  of: 'rows' | 'rows and vectors' | 'all' = 'rows',
+  hasVectors = false,
   isWanted: (name: BlockName) => boolean = () => true,
   groupBytes = GROUP_BYTES,
 ): BlockName[][] {
-  const names = blockNames(segments, of === 'all' ? of : 'rows').filter(isWanted);
-  return inGroups(names, (name) => bytesOfBlock(name, of !== 'rows'), groupBytes);
+  const names = blockNames(segments).filter(isWanted);
+  return inGroups(names, (name) => bytesOfBlock(name, hasVectors), groupBytes);
 }
 
 /** The bytes of a block and its codes, with those of its vectors or without. */

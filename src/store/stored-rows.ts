@@ -98,7 +98,7 @@ export class StoredRows implements Searched, SearchedPart {
   }
 
   get #scanned(): readonly (readonly BlockName[])[] {
-    this.#groups ??= blockGroups(this.#content.segments, 'rows', ({ segment, block }) => {
+    this.#groups ??= blockGroups(this.#content.segments, false, ({ segment, block }) => {
       return segment.blocks.partitions[block] !== NO_PARTITION;
     });
     return this.#groups;
@@ -301,14 +301,14 @@ export class StoredRows implements Searched, SearchedPart {
   /** Notes where the rows of a block are. */
   #note(loaded: LoadedBlock): void {
     const { segment, block, rows: own } = loaded;
-    const { rows, isCopy, checks, entries } = own;
+    const { rows, checks, entries } = own;
     const known = this.#known[segment.number];
     const positions = positionsIn(loaded);
     for (let i = 0; i < rows.length; i++) {
       known.positions[rows[i] - segment.firstRow] = positions[i] + 1;
       if (checks !== null) known.checks[positions[i]] = checks[i];
     }
-    if (!isCopy && entries !== null) known.entries[block] ??= entries.slice();
+    if (entries !== null) known.entries[block] ??= entries.slice();
   }
 
   rowAt(place: number): number {

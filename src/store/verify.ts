@@ -156,10 +156,11 @@ async function checkContent(
 interface Noted {
   readonly seen: RowSet;
   readonly rowAt: Uint32Array;
-  readonly secondAt: Uint32Array;
   readonly hashes: BigUint64Array;
+  /** The partition of each row with a code, and that of its copy. */
+  readonly partitionOf: Uint32Array;
+  readonly secondOf: Uint32Array;
   readonly copyOf: Uint32Array;
-  readonly copyIn: Uint32Array;
 }
 
 /** Checks the rows of a segment; the first problem throws. Returns how many are there. */
@@ -173,22 +174,25 @@ async function checkSegment(
   const noted = {
     seen: new RowSet(),
     rowAt: new Uint32Array(count),
-    secondAt: new Uint32Array(count).fill(NO_PARTITION),
     hashes: new BigUint64Array(count),
+    partitionOf: new Uint32Array(count),
+    secondOf: new Uint32Array(count).fill(NO_PARTITION),
     copyOf: new Uint32Array(count),
-    copyIn: new Uint32Array(count).fill(NO_PARTITION),
   };
   const how = { hasCodes: true, hasVectors: true } as const;
-  await reader.each(blockGroups([segment], 'all'), how, (blocks) => {
+  await reader.each(blockGroups([segment], true), how, (blocks) => {
     for (const block of blocks) {
-      asFormatError(path, () => (block.rows.isCopy ? noteCopies : noteRows)(block, noted));
+      asFormatError(path, () => noteRows(block, noted));
       passed(bytesOfBlock(block, true));
     }
   });
-  const { rowAt, secondAt, copyOf, copyIn } = noted;
-  const isCopied = (second: number, at: number) =>
-    second === copyIn[at] && (second === NO_PARTITION || copyOf[at] === rowAt[at]);
-  if (!secondAt.every(isCopied)) throw new FormatError(OTHER_COPIES, path);
+  const { rowAt, partitionOf, secondOf, copyOf } = noted;
+  const { copies } = reader.content.manifest.index;
+  const isRight = (second: number, at: number) =>
+    copies && partitionOf[at] !== NO_PARTITION
+      ? second !== NO_PARTITION && copyOf[at] === rowAt[at]
+      : second === NO_PARTITION;
+  if (!secondOf.every(isRight)) throw new FormatError(OTHER_COPIES, path);
   if (files.hashes) await checkHashes(reader, segment, noted.hashes);
   passed(files.hashes?.bytes ?? 0);
   // Reads the carried columns, whose checksums are compared.
@@ -206,24 +210,15 @@ async function checkSegment(
 async function checkHashes(reader: Reader, segment: StoredSegment, hashes: BigUint64Array) {
   const { buckets, files } = segment;
   await eachBucket(reader, segment, () => undefined); // compares checksums
-  const { blocks } = hashFile(hashes);
+  const { buckets: made } = hashFile(hashes);
   const { checksums } = buckets.bodies.rows;
   const isSame = (one: WrittenBlock, i: number) => one.bodies.rows?.checksum === checksums[i];
-  if (blocks.length === buckets.count && blocks.every(isSame)) return;
+  if (made.length === buckets.count && made.every(isSame)) return;
   const what = 'its hashes of ids are not those of the rows, or out of order';
   throw new FormatError(what, reader.pathOf(files.hashes as FolderFile));
 }
 
 const OTHER_COPIES = 'damaged: its copies are not those of the rows';
-
-/** Each row with a code has one copy, in the partition that the row names. */
-function noteCopies({ rows: { rows, links, partition } }: LoadedBlock, noted: Noted): void {
-  for (const [i, at] of (links as Uint32Array).entries()) {
-    if (noted.copyIn[at] !== NO_PARTITION) throw new Error(OTHER_COPIES);
-    noted.copyIn[at] = partition;
-    noted.copyOf[at] = rows[i];
-  }
-}
 
 function noteRows({ segment, block, rows: own, vectors }: LoadedBlock, noted: Noted): void {
   const start = segment.blocks.starts[block];
@@ -232,10 +227,15 @@ function noteRows({ segment, block, rows: own, vectors }: LoadedBlock, noted: No
     if (noted.seen.has(row)) throw new Error(`row ${row} is there twice`);
     noted.seen.add(row);
     noted.rowAt[start + i] = row;
-    if (own.links !== null && own.partition !== NO_PARTITION) {
-      noted.secondAt[start + i] = own.links[i];
-    }
+    noted.partitionOf[start + i] = own.partition;
+    if (own.positions !== null && own.positions[i] !== start + i) throw new Error(OTHER_COPIES);
     noted.hashes[start + i] = hashOfId(idAt(own.ids, i, row, false));
+  }
+  for (const [i, row] of own.copies.entries()) {
+    const at = own.positions?.[own.count + i] as number;
+    if (noted.secondOf[at] !== NO_PARTITION) throw new Error(OTHER_COPIES);
+    noted.secondOf[at] = own.partition;
+    noted.copyOf[at] = row;
   }
   const checks = vectorChecks(vectors, own.count);
   if (checks?.some((check, i) => check !== own.checks?.[i])) {
@@ -245,7 +245,7 @@ function noteRows({ segment, block, rows: own, vectors }: LoadedBlock, noted: No
     if (!Number.isFinite(value)) throw new Error(`block ${block}: a vector has ${value}`);
   }
   const { residuals } = own;
-  for (let i = 0; residuals !== null && i < own.count; i++) {
+  for (let i = 0; residuals !== null && i < residuals.capacity; i++) {
     const { scale, coarse } = scalesOf(residuals, i);
     const isRight = Number.isFinite(scale) && scale >= 0;
     if (isRight && coarse === coarseScale(residuals.bytesPerRow, scale)) continue;

@@ -4,18 +4,17 @@
  * uses `SegmentWriter`.
  */
 
-import type { Ids } from '../base/check';
+import { concatenated } from '../base/arrays';
 import type { Id } from '../index/ids';
 import type { Rows } from '../index/rows';
 import type { Segment } from '../index/segment';
 import type { Space } from '../index/space';
 import { newResiduals } from '../kernels/residuals';
 import { tableOfVectors } from '../table/sealed/index-rows';
-import { TableWriter } from '../table/sealed/sealed-table';
+import { type TableBatch, TableWriter } from '../table/sealed/sealed-table';
 import {
   type BlockLayout,
   blocksToArrow,
-  COPIES,
   codesBatch,
   columnsOfCodes,
   columnsOfRows,
@@ -28,7 +27,6 @@ import {
   NO_PARTITION,
   NO_VECTORS,
   type OpenFile,
-  ROWS,
   rowsBatch,
   vectorChecks,
   type WrittenBlock,
@@ -53,10 +51,10 @@ interface BlockFile {
 
 /** The files of one segment: `open`, `add` for each block, `end`. */
 export class SegmentWriter {
-  readonly #blocks: Pick<WrittenBlock, 'of' | 'partition' | 'rows'>[] = [];
+  readonly #blocks: Omit<WrittenBlock, 'bodies'>[] = [];
   /** By position the hash of the id; null where there are too few. */
   readonly #hashes: BigUint64Array | null;
-  /** Rows of the blocks that were added, without copies. */
+  /** Rows of the blocks that were added. */
   #count = 0;
 
   /** `vectors` is null where none are held, and `codes` where they lie with the rows. */
@@ -94,27 +92,18 @@ export class SegmentWriter {
     return new SegmentWriter(writer, layout, range, rows, vectors, codes);
   }
 
-  /**
-   * Writes a block. Blocks come by partition, those of its rows before copies of others, each by
-   * row; rows without a code come last.
-   */
+  /** Writes a block. Blocks come by partition; rows without a code come last. */
   async add(block: NewBlock): Promise<void> {
-    const { count, partition, isCopy, ids, vectors } = block;
-    this.#blocks.push({ of: isCopy ? COPIES : ROWS, partition, rows: count });
-    await this.rows.file.write(this.rows.table.add(rowsBatch(block, this.layout)));
-    if (isCopy) return;
+    const { partition, count, copies, ids, vectors } = block;
+    this.#blocks.push({ partition, rows: count, copies: copies.length });
+    const add = ({ file, table }: BlockFile, batch: TableBatch) => file.write(table.add(batch));
+    await add(this.rows, rowsBatch(block, this.layout));
     for (let i = 0; this.#hashes !== null && i < count; i++) {
       this.#hashes[this.#count + i] = hashOfId((ids as readonly Id[])[i]);
     }
     this.#count += count;
-    if (this.vectors !== null) {
-      const { file, table } = this.vectors;
-      await file.write(table.add({ count, rows: tableOfVectors(vectors) }));
-    }
-    if (this.codes !== null) {
-      const { file, table } = this.codes;
-      await file.write(table.add(codesBatch(block, this.layout)));
-    }
+    if (this.vectors !== null) await add(this.vectors, { count, rows: tableOfVectors(vectors) });
+    if (this.codes !== null) await add(this.codes, codesBatch(block, this.layout));
   }
 
   /** Ends the files, which have all rows but not their carried columns. */
@@ -131,20 +120,17 @@ export class SegmentWriter {
     await output?.write(hashed?.bytes ?? []);
     const hashes = await output?.end(this.#count);
     // A sealed file holds its last batch back until its end, so only now all blocks have places.
-    let next = 0;
-    const written = this.#blocks.map((block, i) => {
-      const own = block.of === ROWS ? next++ : -1;
-      return {
-        ...block,
-        bodies: {
-          rows: this.rows.table.bodies[i],
-          vectors: this.vectors?.table.bodies[own],
-          codes: this.codes?.table.bodies[own],
-        },
-      };
-    });
-    const all = [...written, ...(hashed?.blocks ?? [])];
-    const blocks = await this.writer.add('blocks', blocksToArrow(this.layout, all), all.length);
+    const written = this.#blocks.map((block, i) => ({
+      ...block,
+      bodies: {
+        rows: this.rows.table.bodies[i],
+        vectors: this.vectors?.table.bodies[i],
+        codes: this.codes?.table.bodies[i],
+      },
+    }));
+    const buckets = hashed?.buckets ?? [];
+    const bytes = blocksToArrow(this.layout, written, buckets);
+    const blocks = await this.writer.add('blocks', bytes, written.length + buckets.length);
     const files = {
       rows,
       ...(vectors && { vectors }),
@@ -185,68 +171,56 @@ export async function writeSegment(
   const layout = layoutOf(header, space, ids === null ? null : idType(ids));
   const range = { firstRow, endRow, count: rows.count };
   const output = await SegmentWriter.open(writer, header, layout, range);
-  const mostRows = maxBlockRows(layout, space !== null);
-  const add = async (partition: number, positions: Uint32Array, isCopy: boolean) => {
-    for (let first = 0; first < positions.length; first += mostRows) {
-      const some = { partition, positions: positions.subarray(first, first + mostRows), isCopy };
-      const own = ids && Array.from(some.positions, (at) => ids[at]);
-      const block = blockOf(segment, layout, some, own && idColumn(own, layout.id));
-      await output.add(block);
-    }
-  };
+  const most = maxBlockRows(layout, space !== null);
   const partitions = space?.count ?? 1;
-  const copies = segment.entries?.positions ?? new Uint32Array();
+  const copied = segment.entries?.positions ?? null;
   for (let p = 0; p <= partitions; p++) {
-    if (p < partitions && copies.length > 0) {
-      // Copies lie in the order of the rows' own partitions; a block has them by row.
-      const those = segment.copiesIn(p);
-      const own = copies.slice(those.first, those.end);
-      await add(
-        p,
-        own.sort((a, b) => rows.rowAt(a) - rows.rowAt(b)),
-        true,
-      );
-    }
     const { first, end } = segment.positionsIn(p);
-    const positions = Uint32Array.from({ length: end - first }, (_, i) => first + i);
-    await add(p < partitions ? p : NO_PARTITION, positions, false);
+    const own = Uint32Array.from({ length: end - first }, (_, i) => first + i);
+    // Copies lie in the order of the rows' own partitions; a block has them by row.
+    const those = p < partitions && copied ? segment.copiesIn(p) : { first: 0, end: 0 };
+    const others = copied?.slice(those.first, those.end) ?? new Uint32Array();
+    others.sort((a, b) => rows.rowAt(a) - rows.rowAt(b));
+    for (let at = 0; at < own.length || at < others.length; at += most) {
+      const some = [own, others].map((all) => all.subarray(at, at + most));
+      await output.add(blockOf(segment, layout, p < partitions ? p : NO_PARTITION, some, ids));
+    }
   }
   return output.end();
 }
 
-/** Rows of one partition of a segment, by their positions, or copies of rows there. */
-interface RowsOfBlock {
-  readonly partition: number;
-  readonly positions: Uint32Array;
-  readonly isCopy: boolean;
-}
-
+/** Rows of a partition of a segment as a block, by positions, and copies of others. */
 function blockOf(
   segment: Segment,
-  { residualBytes, copies }: BlockLayout,
-  { partition, positions, isCopy }: RowsOfBlock,
-  ids: Ids | null,
+  { id, residualBytes, copies }: BlockLayout,
+  partition: number,
+  [own, copied]: readonly Uint32Array[],
+  idsOfRows: readonly Id[] | null,
 ): NewBlock {
   const { rows, entries } = segment;
-  const count = positions.length;
-  const vectors = rows.vectors?.gather(positions) ?? NO_VECTORS;
-  const residuals = residualBytes > 0 ? newResiduals(residualBytes, count) : null;
-  const isNull = partition === NO_PARTITION;
-  if (residuals !== null && !isNull) {
-    const numbers = positions.map((at) => segment.entryOf(at, isCopy));
-    entries?.copyTo(residuals, 0, numbers);
+  const count = own.length;
+  const all = concatenated([own, copied]);
+  const numbers = all.map((at) => rows.rowAt(at));
+  const ids = idsOfRows && Array.from(all, (at) => idsOfRows[at]);
+  const vectors = rows.vectors?.gather(own) ?? NO_VECTORS;
+  const ofCopies = vectorChecks(rows.vectors?.gather(copied) ?? NO_VECTORS, copied.length);
+  const checks = vectorChecks(vectors, count);
+  const residuals = residualBytes > 0 ? newResiduals(residualBytes, all.length) : null;
+  if (residuals !== null && partition !== NO_PARTITION) {
+    const those = all.map((at, i) => segment.entryOf(at, i >= count));
+    entries?.copyTo(residuals, 0, those);
   }
   return {
-    count,
     partition,
-    isCopy,
-    rows: positions.map((at) => rows.rowAt(at)),
-    ids,
-    codes: codesAt(rows, positions),
+    count,
+    rows: numbers.subarray(0, count),
+    copies: numbers.subarray(count),
+    positions: copies ? all : null,
+    ids: ids && idColumn(ids, id),
+    codes: codesAt(rows, own),
     residuals,
-    checks: vectorChecks(vectors, count),
-    vectors: isCopy ? NO_VECTORS : vectors,
-    links: copies ? positions.map((at) => (isCopy ? at : isNull ? 0 : segment.secondOf(at))) : null,
+    checks: checks && concatenated([checks, ofCopies as Uint32Array]),
+    vectors,
   };
 }
 

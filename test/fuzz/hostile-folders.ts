@@ -11,7 +11,6 @@ import { join } from 'node:path';
 import type { Data } from 'apache-arrow';
 import { checksum } from '../../src/kernels/xxhash';
 import * as api from '../../src/node';
-import { COPIES, HASHES, ROWS } from '../../src/store/blocks';
 import { type FolderFile, filesOf } from '../../src/store/manifest';
 import { openArrow } from '../../src/table/arrow/batches';
 import { fileChecksum, KEY } from '../../src/table/sealed/seal';
@@ -152,12 +151,8 @@ function withColumns(bytes: Uint8Array, given: Readonly<Record<string, Numbers>>
   return sealedBytes(header, [columns]);
 }
 
-/** Of the table that says where bodies are: which blocks are of a file, and how columns begin. */
-const PLACES = {
-  rows: [[ROWS, COPIES], ''],
-  vectors: [[ROWS], 'vectors_'],
-  hashes: [[HASHES], ''],
-} as const;
+/** Files whose bodies a table of blocks lists, and in which columns. */
+const BODIES = { rows: 'rows', vectors: 'vectors', codes: 'codes', hashes: 'rows' } as const;
 
 /** The folder with one file or its manifest changed, and all that depends on it made right. */
 function hostileFiles(draws: Draws, { files, manifest }: Sound): Files {
@@ -174,19 +169,23 @@ function hostileFiles(draws: Draws, { files, manifest }: Sound): Files {
     const bytes = hostileTable(draws, own.get(entry.name) as Uint8Array);
     if (bytes === null) continue;
     put(entry, bytes);
-    const [of, prefix] = PLACES[entry.kind as 'rows'] ?? [];
-    if (of === undefined || draws.integer(8) === 0) continue;
+    const prefix = BODIES[entry.kind as 'rows'];
+    if (prefix === undefined || draws.integer(8) === 0) continue;
     const nth = entries.filter((one) => one.kind === entry.kind).indexOf(entry);
     const places = entries.filter(({ kind }) => kind === 'blocks')[nth];
     const before = own.get(places.name) as Uint8Array;
     const bodies = bodiesOf(bytes);
-    const table = openedAgain(before)?.batches[0];
-    const kinds = [...((table?.getChild('of')?.toArray() as Uint8Array | undefined) ?? [])];
-    const mine = kinds.flatMap((kind, i) => (of.includes(kind as 0) ? [i] : []));
-    if (table === undefined || bodies.length !== mine.length) continue;
+    const opened = openedAgain(before);
+    const table = opened?.batches[0];
+    if (opened === null || table === undefined) continue;
+    // Those of buckets of hashes come last.
+    const { buckets } = JSON.parse(opened.schema.metadata.get(KEY) as string);
+    const first = table.numRows - Number(buckets);
+    const [from, end] = entry.kind === 'hashes' ? [first, table.numRows] : [0, first];
+    if (bodies.length !== end - from) continue;
     const replaced = (name: string, values: readonly (number | bigint)[]) => {
       const all = Array.from(table.getChild(name)?.toArray() ?? [], BigInt) as bigint[];
-      for (const [i, value] of values.entries()) all[mine[i]] = BigInt(value);
+      for (const [i, value] of values.entries()) all[from + i] = BigInt(value);
       return BigUint64Array.from(all);
     };
     const sums = bodies.map(({ at, length }) => checksum(bytes.subarray(at, at + length)));
@@ -199,8 +198,8 @@ function hostileFiles(draws: Draws, { files, manifest }: Sound): Files {
       before,
       Object.fromEntries(
         Object.entries(columns).map(([name, values]) => [
-          `${prefix}${name}`,
-          replaced(`${prefix}${name}`, values),
+          `${prefix}_${name}`,
+          replaced(`${prefix}_${name}`, values),
         ]),
       ),
     );

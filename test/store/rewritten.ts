@@ -13,7 +13,8 @@ import { SegmentWriter } from '../../src/store/write-segment';
 export interface Change {
   readonly ids?: (ids: Id[]) => void;
   readonly rows?: (rows: Uint32Array) => void;
-  readonly links?: (links: Uint32Array) => void;
+  /** The positions of copies. */
+  readonly copies?: (positions: Uint32Array) => void;
   readonly vectors?: (vectors: Int8Array) => void;
   readonly residuals?: (residuals: Uint8Array) => void;
   /** Writes the rows without their ids. */
@@ -37,14 +38,13 @@ export async function rewritten(folder: string, change: Change): Promise<void> {
     const name = { segment, block };
     const how = { hasCodes: true, hasVectors: true } as const;
     const [{ rows: own, vectors }] = await reader.blocks([name], how);
-    const ids = Array.from(own.rows, (row, i) => idAt(own.ids, i, row, false));
-    if (!own.isCopy) {
-      change.ids?.(ids);
-      change.rows?.(own.rows);
-      if (own.links !== null) change.links?.(own.links);
-      change.vectors?.(vectors.vectors as Int8Array);
-      if (own.residuals !== null) change.residuals?.(own.residuals.bytes);
-    }
+    const rows = [...own.rows, ...own.copies];
+    const ids = rows.map((row, i) => idAt(own.ids, i, row, false));
+    change.ids?.(ids);
+    change.rows?.(own.rows);
+    if (own.positions !== null) change.copies?.(own.positions.subarray(own.count));
+    change.vectors?.(vectors.vectors as Int8Array);
+    if (own.residuals !== null) change.residuals?.(own.residuals.bytes);
     await output.add({ ...own, vectors, ids: idColumn(ids, id) });
   }
   const files = await output.end();

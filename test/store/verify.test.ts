@@ -156,12 +156,12 @@ describe('a folder that was written wrongly', () => {
     ],
     [
       'vectors of other rows',
-      /^block 1: the checksums of its vectors are of others$/,
+      /^block 0: the checksums of its vectors are of others$/,
       { vectors: (vectors) => vectors.reverse() },
     ],
     [
       'scales that are no numbers',
-      /^block 1: scale NaN, coarse -1$/,
+      /^block 0: scale NaN, coarse -1$/,
       { residuals: (residuals) => residuals.fill(255) },
     ],
     [
@@ -177,7 +177,7 @@ describe('a folder that was written wrongly', () => {
     [
       'copies of other rows',
       /its copies are not those of the rows$/,
-      { links: (links) => links.fill(1) },
+      { copies: (positions) => positions.fill(1) },
     ],
   ])('has %s', async (what, message, change) => {
     const problems = await problemsOf(what.replaceAll(' ', '-'), change);
@@ -201,9 +201,8 @@ describe('a folder that was written wrongly', () => {
       ...first,
       bodies: { ...first.bodies, rows: { ...short, checksum: checked } },
     };
-    const all = [changed, ...others, ...writtenOf(own.buckets)];
-    const bytes = blocksToArrow(own.blocks.layout, all);
-    const blocks = await writer.add('blocks', bytes, all.length);
+    const bytes = blocksToArrow(own.blocks.layout, [changed, ...others], writtenOf(own.buckets));
+    const blocks = await writer.add('blocks', bytes, segment.files.blocks?.rows ?? 0);
     const { generation: _, previous: __, checksum: ___, ...content } = manifest;
     await writer.commit({
       ...content,
@@ -222,9 +221,12 @@ describe('a folder that was written wrongly', () => {
     const [segment] = manifest.segments;
     const hashes = await writer.take(foreign?.hashes as FolderFile, other);
     const [own, theirs] = [tableIn(one, segment.files.blocks), tableIn(other, foreign?.blocks)];
-    const all = [...writtenOf(own.blocks), ...writtenOf(theirs.buckets)];
-    const bytes = blocksToArrow(own.blocks.layout, all);
-    const blocks = await writer.add('blocks', bytes, all.length);
+    const bytes = blocksToArrow(
+      own.blocks.layout,
+      writtenOf(own.blocks),
+      writtenOf(theirs.buckets),
+    );
+    const blocks = await writer.add('blocks', bytes, segment.files.blocks?.rows ?? 0);
     const { generation: _, previous: __, checksum: ___, ...content } = manifest;
     const files = { ...segment.files, hashes, blocks };
     await writer.commit({ ...content, segments: [{ ...segment, files }] });
@@ -240,10 +242,10 @@ const tableIn = (folder: string, file: FolderFile | undefined) =>
 
 /** The blocks of a table as they are written. */
 const writtenOf = (table: BlockTable) =>
-  Array.from(table.of, (of, i) => ({
-    of,
-    partition: table.partitions[i],
+  Array.from(table.partitions, (partition, i) => ({
+    partition,
     rows: table.rows[i],
+    copies: table.copies[i],
     bodies: Object.fromEntries(
       Object.entries(table.bodies).map(([kind, { at, bytes, checksums }]) => {
         return [kind, { at: at[i], length: bytes[i], checksum: checksums[i] }];

@@ -18,8 +18,8 @@ export const KEY = 'halfspace';
 /** The version of each kind of file that is written, and the only one that is read. */
 const VERSIONS: Readonly<Record<string, number>> = {
   index: 4,
-  segment: 4,
-  blocks: 4,
+  segment: 5,
+  blocks: 5,
   space: 2,
 };
 const versionOf = (kind: unknown) => VERSIONS[String(kind)] ?? 1;
