@@ -6,7 +6,7 @@
  * partition of a segment, and the kernel scores the bytes as they were read.
  */
 
-import { ascending, concatenated, padded } from '../base/arrays';
+import { concatenated, padded } from '../base/arrays';
 import { checkInteger, type Ids, wrongValue } from '../base/check';
 import { bytesPerCode, checkUnusedBits } from '../codes/codes';
 import type { Id } from '../index/ids';
@@ -296,9 +296,7 @@ export function blocksFromArrow(bytes: Uint8Array, file: string) {
       },
     };
     const end = all.count - checkInteger('buckets', table.header.buckets, 0, all.count);
-    const part = (from: number, to: number) =>
-      withArrays(all, to - from, (numbers) => numbers.subarray(from, to));
-    return { blocks: part(0, end), buckets: part(end, all.count) };
+    return { blocks: blocksIn(all, 0, end), buckets: blocksIn(all, end, all.count) };
   });
 }
 
@@ -310,37 +308,19 @@ function float64Of({ buffer, byteOffset, length }: BigUint64Array): Float64Array
   return numbers;
 }
 
-/** Some blocks of a table, as if there were no others. */
-export function someOf(table: BlockTable, isWanted: (block: number) => boolean): BlockTable {
-  const own = ascending(table.count).filter(isWanted);
-  return withArrays(table, own.length, (all) => {
-    const some = new (all.constructor as Uint32ArrayConstructor)(own.length);
-    for (let i = 0; i < own.length; i++) some[i] = all[own[i]];
-    return some;
-  });
-}
-
-/** A table of `count` blocks, which has some elements of each array of another one. */
-function withArrays(
-  table: BlockTable,
-  count: number,
-  pick: (all: Uint32Array) => Uint32Array,
-): BlockTable {
-  const picked = <T extends object>(values: T): T => {
+/** Blocks `from` to `end - 1` of a table, as if there were no others. */
+export function blocksIn(table: BlockTable, from: number, end: number): BlockTable {
+  const part = <T extends object>(values: T): T => {
     const entries = Object.entries(values).map(([name, all]) => {
-      return [name, ArrayBuffer.isView(all) ? pick(all as Uint32Array) : all];
+      return [name, ArrayBuffer.isView(all) ? (all as Uint32Array).subarray(from, end) : all];
     });
     return Object.fromEntries(entries);
   };
   const { rows, vectors, codes } = table.bodies;
-  const bodies = { rows: picked(rows), vectors: picked(vectors), codes: picked(codes) };
-  const part = { ...picked(table), count, bodies, starts: new Uint32Array(count) };
-  let before = 0;
-  for (let i = 0; i < count; i++) {
-    part.starts[i] = before;
-    before += part.rows[i];
-  }
-  return part;
+  const bodies = { rows: part(rows), vectors: part(vectors), codes: part(codes) };
+  const starts = new Uint32Array(end - from);
+  for (let i = 1; i < starts.length; i++) starts[i] = starts[i - 1] + table.rows[from + i - 1];
+  return { ...part(table), count: end - from, bodies, starts };
 }
 
 /**
@@ -376,15 +356,14 @@ export function columnsIn(table: BlockTable, i: number, body: Uint8Array) {
 /**
  * The rows of block `i` from its body, views of it, which must begin on 8 bytes; the codes are in
  * `codesBody` where they lie apart, null where they are not read. Throws where a body is too short,
- * rows do not ascend within the limits, copies are of rows that there are not, or unused bits of
- * codes are not 0.
+ * rows do not ascend within the limits, or unused bits of codes are not 0.
  */
 export function readBlock(
   table: BlockTable,
   i: number,
   body: Uint8Array,
   codesBody: Uint8Array | null,
-  segment: Pick<SegmentFiles, 'firstRow' | 'endRow'> & { readonly count: number },
+  { firstRow, endRow }: Pick<SegmentFiles, 'firstRow' | 'endRow'>,
 ): BlockRows {
   const { layout, columns } = table;
   const [count, partition] = [table.rows[i], table.partitions[i]];
@@ -396,13 +375,10 @@ export function readBlock(
   const column = <T>(name: string) => (read[name] ?? null) as T | null;
   const rows = read.row as Uint32Array;
   for (let at = 0; at < all; at++) {
-    const least = at === 0 || at === count ? segment.firstRow : rows[at - 1] + 1;
-    if (rows[at] >= least && rows[at] < segment.endRow) continue;
+    const least = at === 0 || at === count ? firstRow : rows[at - 1] + 1;
+    if (rows[at] >= least && rows[at] < endRow) continue;
     throw new Error(`damaged: row ${rows[at]} is not where it can be`);
   }
-  const positions = column<Uint32Array>('position');
-  const wrong = positions?.subarray(count).find((position) => position >= segment.count);
-  if (wrong !== undefined) throw new Error(`damaged: a copy of row ${wrong} of ${segment.count}`);
   const apart = codesBody !== null && !isNull && readBody(columnsOfCodes(layout), codesBody, count);
   const codes = ((apart || read).code ?? new Uint8Array()) as Uint8Array;
   checkUnusedBits(codes, layout.bits, rows[0] ?? 0);
@@ -412,7 +388,7 @@ export function readBlock(
     count,
     rows: rows.subarray(0, count),
     copies: rows.subarray(count),
-    positions,
+    positions: column<Uint32Array>('position'),
     codes,
     ids: column<BlockIds>('id'),
     residuals: bytes && { bytesPerRow: layout.residualBytes, capacity: all, bytes },

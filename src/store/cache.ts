@@ -550,23 +550,25 @@ export class VectorCache {
     bytes: readonly Uint8Array[],
   ): VectorColumns {
     const { vectors, dimensions } = segment.blocks.layout;
-    if (vectorCheck(bytes) !== check) {
+    const damaged = (what: string) => {
       const file = this.#reader.pathOf(segment.files.vectors as FolderFile);
-      throw new FormatError(`damaged: vector ${place} of block ${block} fails its checksum`, file);
-    }
+      return new FormatError(`damaged: vector ${place} of block ${block} ${what}`, file);
+    };
+    if (vectorCheck(bytes) !== check) throw damaged('fails its checksum');
     const [{ buffer, byteOffset, length }, second] = bytes;
-    if (vectors === 'sparse') {
-      const indices = new BigUint64Array(buffer, byteOffset, length / 8);
-      const weights = new Float32Array(second.buffer, second.byteOffset, second.length / 4);
-      const offsets = Int32Array.of(0, weights.length);
-      return { ...NO_VECTORS, sparse: { offsets, indices, weights } };
+    // Of dense ones the scale lies elsewhere and is not read: cosines do not depend on it.
+    const Kind = vectors === 'float32' ? Float32Array : Int8Array;
+    const values = second
+      ? new Float32Array(second.buffer, second.byteOffset, second.length / 4)
+      : new Kind(buffer as ArrayBuffer, byteOffset, dimensions);
+    if (!values.some((value) => value !== 0)) throw damaged('is that of a row with a code, and 0');
+    if (vectors !== 'sparse') {
+      const scales = vectors === 'int8' ? Float32Array.of(1) : null;
+      return { ...NO_VECTORS, vectors: values as Float32Array | Int8Array, scales };
     }
-    if (vectors === 'float32') {
-      return { ...NO_VECTORS, vectors: new Float32Array(buffer, byteOffset, dimensions) };
-    }
-    // Cosines do not depend on the scale, which lies elsewhere and is not read.
-    const values = new Int8Array(buffer, byteOffset, dimensions);
-    return { ...NO_VECTORS, vectors: values, scales: Float32Array.of(1) };
+    const indices = new BigUint64Array(buffer, byteOffset, length / 8);
+    const offsets = Int32Array.of(0, values.length);
+    return { ...NO_VECTORS, sparse: { offsets, indices, weights: values as Float32Array } };
   }
 
   /** Where the vector of a row is that is in memory. */

@@ -12,9 +12,9 @@ import { ResidualMemory } from '../kernels/residual-memory';
 import { copyResiduals, type Residuals } from '../kernels/residuals';
 import { type BlockRows, idAt, NO_PARTITION } from './blocks';
 import { type Content, openContent, type StoredSegment } from './content';
-import { filesOf, type Manifest, manifestName, optionsOf } from './manifest';
+import { type FolderFile, filesOf, type Manifest, manifestName, optionsOf } from './manifest';
 import { explained, type Place, withPlace } from './place';
-import { blockGroups, inGroups, positionsIn, Reader } from './reader';
+import { blockGroups, copiedIn, inGroups, positionsIn, Reader } from './reader';
 
 /**
  * The index of a generation; closes the place. Segments become one where that fits into a memory,
@@ -89,7 +89,8 @@ export async function loadSegment(
     memory && new Entries(memory, rows, hasCopies ? new Uint32Array(entryCount) : null);
   const isNumber = manifest.index.ids === 'number';
   const how = { hasCodes: true, hasVectors: true, signal } as const;
-  await new Reader(content).each(blockGroups(stored, true), how, (blocks) => {
+  const reader = new Reader(content);
+  await reader.each(blockGroups(stored, true), how, (blocks) => {
     for (const loaded of blocks) {
       const { rows: own, segment } = loaded;
       const { ids } = own;
@@ -101,7 +102,8 @@ export async function loadSegment(
       if (entries === null || own.partition === NO_PARTITION) continue;
       takeEntries(own, entries, 0, positions, next.rows);
       if (!hasCopies) continue;
-      const copied = (own.positions as Uint32Array).slice(own.count).map((at) => moved[at]);
+      const path = reader.pathOf(segment.files.rows as FolderFile);
+      const copied = asFormatError(path, () => copiedIn(loaded)).map((at) => moved[at]);
       takeEntries(own, entries, own.count, copied, next.copies);
     }
   });

@@ -17,7 +17,7 @@ import type { Space } from '../index/space';
 import { type Chunk, chunksOf, type EvaluationQuery, type TakeChunks } from '../index/truth';
 import type { DenseVectors } from '../index/vectors/dense-vectors';
 import { NO_ROW } from '../kernels/hits';
-import { NO_PARTITION, someOf } from './blocks';
+import { blocksIn, NO_PARTITION } from './blocks';
 import type { FolderChange, NextSegment } from './change';
 import { type Content, noVectorsOf, RowSet, type StoredSegment } from './content';
 import { FolderPlace, withContent } from './folder-place';
@@ -109,9 +109,9 @@ function cut(segment: StoredSegment, mostRows: number): StoredSegment[] {
   const { blocks } = segment;
   const rowsOf = ({ block }: BlockName) => blocks.rows[block];
   return inGroups(blockNames([segment]), rowsOf, mostRows).map((names) => {
-    const here = new Set(names.map(({ block }) => block));
+    const [{ block: first }] = names;
     const count = names.reduce((sum, one) => sum + rowsOf(one), 0);
-    return { ...segment, count, blocks: someOf(blocks, (block) => here.has(block)) };
+    return { ...segment, count, blocks: blocksIn(blocks, first, first + names.length) };
   });
 }
 

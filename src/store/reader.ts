@@ -189,6 +189,14 @@ export function positionsIn({ segment, block, rows }: LoadedBlock): Uint32Array 
   return rows.rows.map((_, i) => start + i);
 }
 
+/** The positions in their segment of the rows that the copies of a block are of. */
+export function copiedIn({ segment, rows }: LoadedBlock): Uint32Array {
+  const copied = rows.positions?.subarray(rows.count) ?? new Uint32Array();
+  const wrong = copied.find((position) => position >= segment.count);
+  if (wrong === undefined) return copied;
+  throw new Error(`damaged: a copy of row ${wrong} of ${segment.count}`);
+}
+
 /** The block of the row at a position of a segment, and its place in the block. */
 export function placeOf(segment: StoredSegment, position: number): BlockName & { place: number } {
   const { starts } = segment.blocks;

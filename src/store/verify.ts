@@ -26,7 +26,7 @@ import {
   manifestName,
 } from './manifest';
 import { withPlace } from './place';
-import { blockGroups, bytesOfBlock, type LoadedBlock, Reader } from './reader';
+import { blockGroups, bytesOfBlock, copiedIn, type LoadedBlock, Reader } from './reader';
 
 /** What a check has found. */
 export interface FolderHealth {
@@ -220,7 +220,8 @@ async function checkHashes(reader: Reader, segment: StoredSegment, hashes: BigUi
 
 const OTHER_COPIES = 'damaged: its copies are not those of the rows';
 
-function noteRows({ segment, block, rows: own, vectors }: LoadedBlock, noted: Noted): void {
+function noteRows(loaded: LoadedBlock, noted: Noted): void {
+  const { segment, block, rows: own, vectors } = loaded;
   const start = segment.blocks.starts[block];
   for (let i = 0; i < own.count; i++) {
     const row = own.rows[i];
@@ -231,11 +232,10 @@ function noteRows({ segment, block, rows: own, vectors }: LoadedBlock, noted: No
     if (own.positions !== null && own.positions[i] !== start + i) throw new Error(OTHER_COPIES);
     noted.hashes[start + i] = hashOfId(idAt(own.ids, i, row, false));
   }
-  for (const [i, row] of own.copies.entries()) {
-    const at = own.positions?.[own.count + i] as number;
+  for (const [i, at] of copiedIn(loaded).entries()) {
     if (noted.secondOf[at] !== NO_PARTITION) throw new Error(OTHER_COPIES);
     noted.secondOf[at] = own.partition;
-    noted.copyOf[at] = row;
+    noted.copyOf[at] = own.copies[i];
   }
   const checks = vectorChecks(vectors, own.count);
   if (checks?.some((check, i) => check !== own.checks?.[i])) {

@@ -200,6 +200,22 @@ describe('optimize of a folder', () => {
     expect(report).toMatchObject({ method: 'scan', k: 3 });
   });
 
+  it('places rows again that lie in two partitions, some at a time', async () => {
+    const folder = join(root, 'again.hs');
+    const index = new SimHashIndex(kind.options);
+    await index.addAll(matrixOf(0, COUNTS[0]));
+    await index.optimize({ ...OPTIMIZE, copies: true });
+    await saveIndex(index, folder);
+    const opened = await IndexFolder.open(folder);
+    await opened.optimize({ ...OPTIMIZE, partitions: 24, memory: '300KB' });
+    expect((await IndexFolder.verify(folder)).problems).toEqual([]);
+    const again = await opened.index();
+    for (const query of queries) {
+      const how = { method: 'scan', rank: 'exact', k: 20 } as const;
+      expect(found(again.search(query, how))).toEqual(found(index.search(query, how)));
+    }
+  });
+
   it('refuses what it cannot do in files, and changes nothing', { tags: 'thorough' }, async () => {
     const folder = await writeFolder(kind, 'refused');
     const names = readdirSync(folder.path).sort();

@@ -16,6 +16,8 @@ export interface Change {
   /** The positions of copies. */
   readonly copies?: (positions: Uint32Array) => void;
   readonly vectors?: (vectors: Int8Array) => void;
+  /** The checksums of vectors, of rows and of copies. */
+  readonly checks?: (checks: Uint32Array) => void;
   readonly residuals?: (residuals: Uint8Array) => void;
   /** Writes the rows without their ids. */
   readonly withoutIds?: boolean;
@@ -44,6 +46,7 @@ export async function rewritten(folder: string, change: Change): Promise<void> {
     change.rows?.(own.rows);
     if (own.positions !== null) change.copies?.(own.positions.subarray(own.count));
     change.vectors?.(vectors.vectors as Int8Array);
+    change.checks?.(own.checks as Uint32Array);
     if (own.residuals !== null) change.residuals?.(own.residuals.bytes);
     await output.add({ ...own, vectors, ids: idColumn(ids, id) });
   }

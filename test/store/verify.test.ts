@@ -3,7 +3,12 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { SimHashIndex } from '../../src/index/simhash-index';
 import { checksum } from '../../src/kernels/xxhash';
-import { type BlockTable, blocksFromArrow, blocksToArrow } from '../../src/store/blocks';
+import {
+  type BlockTable,
+  blocksFromArrow,
+  blocksToArrow,
+  vectorCheck,
+} from '../../src/store/blocks';
 import { GenerationWriter, newestManifest } from '../../src/store/generations';
 import { IndexFolder, openIndex } from '../../src/store/index-folder';
 import type { FolderFile, Manifest } from '../../src/store/manifest';
@@ -183,6 +188,21 @@ describe('a folder that was written wrongly', () => {
     const problems = await problemsOf(what.replaceAll(' ', '-'), change);
     expect(problems.join('\n')).toMatch(new RegExp(message, 'm'));
     expect(problems).toHaveLength(1);
+  });
+
+  it('has rows with codes whose vectors are zeros', async () => {
+    const folder = join(root, 'zeros.hs');
+    await small(folder);
+    const check = vectorCheck([new Int8Array(8)]);
+    await rewritten(folder, {
+      vectors: (vectors) => vectors.fill(0),
+      checks: (checks) => checks.fill(check),
+    });
+    const opened = await openIndex(folder, { memory: '8MB' });
+    await expect(opened.search(new Array(8).fill(1), { k: 3 })).rejects.toThrow(
+      /vectors-.*\.arrow: damaged: vector \d+ of block \d+ is that of a row with a code, and 0$/,
+    );
+    await opened.close();
   });
 
   it('has a block that is too short for its rows', async () => {
