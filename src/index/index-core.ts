@@ -64,7 +64,8 @@ export class IndexCore extends QueryParts {
       searched: () => rows.searched(),
       accepts: (filter, row) => this.accepts(filter, row),
       withCodes: (some) => Uint32Array.from(some.filter((row) => rows.hasCode(row))),
-      idOf: (row) => rows.idOf(row) as Id,
+      // Rows that are their own ids need no look-up: two places that no cache has.
+      idOf: this.ids.kind === 'row' ? (row) => row : (row) => rows.idOf(row) as Id,
     };
   }
 
