@@ -17,6 +17,7 @@ import { hammingKernel } from '../kernels/kernels';
 import {
   errorOf,
   type HighRows,
+  MOST_OF_ROWS,
   pointsOf,
   pointWidth,
   productsKernel,
@@ -64,8 +65,11 @@ export type TakeChunks = (group: readonly Chunk[]) => Promise<void>;
 /** Gives all chunks to a function. */
 export type EachChunks = (take: TakeChunks) => Promise<void>;
 
-/** Rows of a chunk: the first ones have few, since no limits are known yet. */
+/**
+ * Rows of a chunk, more of narrow vectors: the first ones have few, since no limits are known yet.
+ */
 const CHUNK_ROWS = 4096;
+const CHUNK_VALUES = 2 ** 21;
 const FIRST_ROWS = 32;
 
 /** The rows at places 0 to `count - 1`. */
@@ -75,8 +79,10 @@ export function chunksOf(
   count: number,
 ): Chunk[] {
   const chunks: Chunk[] = [];
+  const dimensions = (vectors as DenseVectors | null)?.dimensions ?? CHUNK_VALUES;
+  const most = Math.max(CHUNK_ROWS, Math.floor(CHUNK_VALUES / dimensions));
   for (let first = 0, end = 0; first < count; first = end) {
-    end = Math.min(count, end + Math.min(CHUNK_ROWS, Math.max(FIRST_ROWS, end)));
+    end = Math.min(count, end + Math.min(most, Math.max(FIRST_ROWS, end)));
     chunks.push({ codes, rows, bytesPerCode, vectors, first, end });
   }
   return chunks;
@@ -231,7 +237,8 @@ export async function nearestByVectors(
 
 /** Points of a chunk; zeros where there is no row. */
 function pointsOfChunk({ first, end, vectors, ...codes }: Chunk): Int8Array {
-  return pointsOf(rowsToPlace(codes, vectors, [first, end], false).vectors as RowsOfLengths);
+  const rows = rowsToPlace(codes, vectors, [first, end], false).vectors as RowsOfLengths;
+  return pointsOf(rows, MOST_OF_ROWS);
 }
 
 /**

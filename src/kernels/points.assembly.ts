@@ -26,16 +26,49 @@ function lostOf(scaled: v128, whole: v128, rest: usize): v128 {
   return rest > 1 ? squares : f64x2.replace_lane(squares, 1, 0);
 }
 
+/** To this f64 integers may be added that are then its low 32 bits: 3 x 2^51. */
+const INTEGERS: f64 = 6755399441055744;
+
+/**
+ * Writes four elements times `factor`, rounded, to `out`, and returns `squares` with what the first
+ * `rest` of them lose.
+ */
+@inline
+function roundFour<T>(row: usize, factor: v128, out: usize, squares: v128, rest: usize): v128 {
+  const a = scaledTwo<T>(row, 0, factor);
+  const b = scaledTwo<T>(row, 1, factor);
+  const x = f64x2.floor(a);
+  const y = f64x2.floor(b);
+  const integers = f64x2.splat(INTEGERS);
+  const four = i32x4.shuffle(f64x2.add(x, integers), f64x2.add(y, integers), 0, 2, 4, 6);
+  const eight = i16x8.narrow_i32x4_s(four, four);
+  v128.store32_lane(out, i8x16.narrow_i16x8_s(eight, eight), 0);
+  const sum = f64x2.add(squares, lostOf(a, x, rest));
+  return rest > 2 ? f64x2.add(sum, lostOf(b, y, rest - 2)) : sum;
+}
+
+/** Four elements as float32. */
+@inline
+function fourOf<T>(at: usize): v128 {
+  if (sizeof<T>() == 4) return v128.load(at);
+  const eight = i16x8.extend_low_i8x16_s(v128.load32_zero(at));
+  return f32x4.convert_i32x4_s(i32x4.extend_low_i16x8_s(eight));
+}
+
 /** The largest magnitude of a row. */
 @inline
 function peakOf<T>(row: usize, dimensions: usize): f64 {
-  let two = f64x2.splat(0);
-  let at = row;
-  for (const end = row + (dimensions & ~1) * sizeof<T>(); at < end; at += 2 * sizeof<T>()) {
-    two = f64x2.pmax(two, f64x2.abs(twoOf<T>(at, 0)));
+  let a = f32x4.splat(0);
+  let b = f32x4.splat(0);
+  const end = row + dimensions * sizeof<T>();
+  for (; row + 8 * sizeof<T>() <= end; row += 8 * sizeof<T>()) {
+    a = f32x4.pmax(a, f32x4.abs(fourOf<T>(row)));
+    b = f32x4.pmax(b, f32x4.abs(fourOf<T>(row + 4 * sizeof<T>())));
   }
-  let peak = max(f64x2.extract_lane(two, 0), f64x2.extract_lane(two, 1));
-  if (dimensions & 1) peak = max(peak, abs(<f64>load<T>(at)));
+  const four = f32x4.pmax(a, b);
+  const two = f32x4.pmax(four, i32x4.shuffle(four, four, 2, 3, 0, 1));
+  let peak: f32 = max(f32x4.extract_lane(two, 0), f32x4.extract_lane(two, 1));
+  for (; row < end; row += sizeof<T>()) peak = max(peak, abs(<f32>load<T>(row)));
   return peak;
 }
 
@@ -85,22 +118,16 @@ function roundRowsOf<T>(
     }
     const factor = f64x2.splat(most / peak);
     let squares = f64x2.splat(0);
-    for (let at: usize = 0; at < dimensions; at += 4) {
-      const row = rows + at * sizeof<T>();
-      const a = scaledTwo<T>(row, 0, factor);
-      const b = scaledTwo<T>(row, 1, factor);
-      const x = f64x2.floor(a);
-      const y = f64x2.floor(b);
-      const rest = dimensions - at;
-      squares = f64x2.add(squares, lostOf(a, x, rest));
-      if (rest > 2) squares = f64x2.add(squares, lostOf(b, y, rest - 2));
-      const four = i64x2.shuffle(
-        i32x4.trunc_sat_f64x2_s_zero(x), i32x4.trunc_sat_f64x2_s_zero(y), 0, 2,
-      );
-      const eight = i16x8.narrow_i32x4_s(four, four);
-      v128.store32_lane(out + at, i8x16.narrow_i16x8_s(eight, eight), 0);
+    v128.store(out + width - 2 * TAIL, squares);
+    v128.store(out + width - TAIL, squares);
+    let at: usize = 0;
+    for (; at + 4 <= dimensions; at += 4) {
+      squares = roundFour<T>(rows + at * sizeof<T>(), factor, out + at, squares, 4);
     }
-    memory.fill(out + dimensions, 0, width - dimensions);
+    if (at < dimensions) {
+      squares = roundFour<T>(rows + at * sizeof<T>(), factor, out + at, squares, dimensions - at);
+      for (at = dimensions; at & 3; at++) store<u8>(out + at, 0);
+    }
     const lost = f64x2.extract_lane(squares, 0) + f64x2.extract_lane(squares, 1);
     store<f64>(out + width - TAIL, lost);
   }

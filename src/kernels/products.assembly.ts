@@ -272,9 +272,11 @@ function largestOf(products: usize, end: usize): f32 {
 /** The index of the first product that equals `value`, which is one of them. */
 @inline
 function indexOf(products: usize, value: f32): u32 {
+  const values = f32x4.splat(value);
   let at = products;
-  while (load<f32>(at) != value) at += 4;
-  return <u32>((at - products) >> 2);
+  while (!v128.any_true(f32x4.eq(v128.load(at), values))) at += 16;
+  const lanes = i32x4.bitmask(f32x4.eq(v128.load(at), values));
+  return <u32>((at - products) >> 2) + ctz(lanes);
 }
 
 /** Updates a largest product and its row, of equal ones the first that was seen. */

@@ -50,6 +50,8 @@ const TAIL = 16;
 /** The largest magnitude of a value, less where sums of so many would exceed 32 bits. */
 export const MOST = 63;
 const MOST_SUM = 2 ** 24;
+/** The same of rows that are only compared with vectors: more than these may have. */
+export const MOST_OF_ROWS = 127;
 /** More than products in float32 are off by. */
 const ROUNDING = 1e-5;
 /** Rows whose products with one query are computed in one call. */
@@ -83,9 +85,9 @@ export function valuesIn(width: number): number {
   return width - TAIL;
 }
 
-/** The largest magnitude of values of a point. */
-function mostOf(dimensions: number): number {
-  return Math.max(1, Math.min(MOST, Math.floor(MOST_SUM / dimensions)));
+/** The largest magnitude of values of a point, which is `most` or less. */
+function mostOf(dimensions: number, most = MOST): number {
+  return Math.max(1, Math.min(most, Math.floor(MOST_SUM / dimensions)));
 }
 
 /** Where the scale and the sum of the point at `at` are. */
@@ -318,8 +320,11 @@ export const productsKernel = {
   },
 };
 
-/** Rows as points; zeros of a row without a length. */
-export function pointsOf({ values, lengths, dimensions }: RowsOfLengths): Int8Array {
+/** Rows as points, of values up to `highest`; zeros of a row without a length. */
+export function pointsOf(
+  { values, lengths, dimensions }: RowsOfLengths,
+  highest = MOST,
+): Int8Array {
   const width = pointWidth(dimensions);
   const points = new Int8Array(lengths.length * width);
   const type = values.BYTES_PER_ELEMENT;
@@ -333,7 +338,7 @@ export function pointsOf({ values, lengths, dimensions }: RowsOfLengths): Int8Ar
     const { memory, at, free } = placed(rows, own.length * (width + 8) + 8);
     const stage = new Stage(memory, free);
     const [lengthsAt, out] = [stage.add(own), stage.space(own.length * width)];
-    const level = mostOf(dimensions);
+    const level = mostOf(dimensions, highest);
     kernelsOf(memory).roundRows(type, at, own.length, dimensions, lengthsAt, level, width, out);
     points.set(new Int8Array(memory.bytes.buffer, out, own.length * width), first * width);
   }
