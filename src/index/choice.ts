@@ -248,11 +248,13 @@ async function recorded(
   const seen: Seen[] = [];
   for (const [i, { rows: all }] of found.entries()) {
     const { row: own, truth } = asked[i];
-    const rows = Uint32Array.from(new Set(all)).filter((row) => row !== own);
-    const near = new Set(truth.rows);
+    const [near, known] = [new Set(truth.rows), new Set([own])];
     const hits: number[] = [];
-    rows.forEach((row, at) => {
-      if (near.has(row)) hits.push(at);
+    const rows = all.filter((row) => {
+      if (known.has(row)) return false;
+      if (near.has(row)) hits.push(known.size - 1);
+      known.add(row);
+      return true;
     });
     const places =
       probes === null ? new Uint16Array(rows.length) : await index.placesOf(asked[i], rows);

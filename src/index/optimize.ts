@@ -475,11 +475,13 @@ export class MemoryEvaluable extends Evaluable<MemoryEvaluable> {
   async partitionsOf(rows: Uint32Array): Promise<Partitions> {
     const own = new Uint32Array(rows.length);
     const seconds = this.space?.parts.hasCopies ? new Uint32Array(rows.length) : own;
-    for (let i = 0; i < rows.length; i++) {
-      const found = this.held.find(rows[i]);
-      if (found === null) continue;
-      own[i] = found.part.partitionOf(found.position);
-      if (seconds !== own) seconds[i] = found.part.secondOf(found.position);
+    for (const part of this.held.parts) {
+      for (let i = 0; i < rows.length; i++) {
+        const position = part.rows.positionOf(rows[i]);
+        if (position < 0) continue;
+        own[i] = part.partitionOf(position);
+        if (seconds !== own) seconds[i] = part.secondOf(position);
+      }
     }
     return { own, seconds };
   }

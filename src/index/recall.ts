@@ -140,7 +140,11 @@ export abstract class Evaluable<Self = unknown> implements Measurable {
   async placesOf({ query }: EvaluationQuery, rows: Uint32Array): Promise<Uint16Array> {
     const visits = this.visitsOf(query);
     const { own, seconds } = await this.partitionsOf(rows);
-    return Uint16Array.from(own, (p, i) => Math.min(visits[p], visits[seconds[i]]));
+    const places = new Uint16Array(rows.length);
+    for (let i = 0; i < rows.length; i++) {
+      places[i] = Math.min(visits[own[i]], visits[seconds[i]]);
+    }
+    return places;
   }
 
   /** The place of each partition in the order in which a search for the query visits them. */

@@ -274,16 +274,21 @@ export class NearVectors {
   }
 
   take({ rows, vectors, first }: Chunk, places: Uint32Array, { query, row: own }: EvaluationQuery) {
-    const positions = places
-      .map((place) => first + place)
-      .filter((position) => rows[position] !== NO_ROW && rows[position] !== own);
+    let count = 0;
+    const positions = new Uint32Array(places.length);
+    for (let i = 0; i < places.length; i++) {
+      const row = rows[first + places[i]];
+      if (row !== NO_ROW && row !== own) positions[count++] = first + places[i];
+    }
     const held = vectors as DenseVectors;
-    const cosines = held.cosinesOf(positions, query.unit as Float64Array);
-    for (let i = 0; i < positions.length; i++) {
-      if (cosines[i] < this.bound) continue;
+    const cosines = held.cosinesOf(positions.subarray(0, count), query.unit as Float64Array);
+    let { bound } = this;
+    for (let i = 0; i < count; i++) {
+      if (cosines[i] < bound) continue;
       const [row, position, cosine] = [rows[positions[i]], positions[i], cosines[i]];
       this.#near.take(cosine, row);
       if (held.kind === 'int8') this.#rounded.push({ row, position, cosine, held });
+      bound = this.bound;
     }
   }
 

@@ -134,11 +134,19 @@ export class DenseVectors implements RowVectors {
   }
 
   copyFrom(from: RowVectors, rows: Uint32Array, to: Uint32Array): void {
+    const { dimensions } = this;
     const own = from as DenseVectors;
+    const [sources, targets] = [own, this].map((one) =>
+      one.#parts.map((_, i) => one.#partValues(i)),
+    );
+    const perPart = this.#rowsPerPart;
     for (let i = 0; i < rows.length; i++) {
-      this.valuesAt(to[i]).set(own.valuesAt(rows[i]));
-      this.#norms[to[i]] = own.#norms[rows[i]];
-      if (this.kind === 'int8') this.#scales[to[i]] = own.#scales[rows[i]];
+      const [row, at] = [rows[i], to[i]];
+      const first = (row % perPart) * dimensions;
+      const values = sources[Math.floor(row / perPart)].subarray(first, first + dimensions);
+      targets[Math.floor(at / perPart)].set(values, (at % perPart) * dimensions);
+      this.#norms[at] = own.#norms[row];
+      if (this.kind === 'int8') this.#scales[at] = own.#scales[row];
     }
   }
 
