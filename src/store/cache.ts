@@ -4,6 +4,7 @@
  * decided by `Cells`.
  */
 
+import { concatenated } from '../base/arrays';
 import { FormatError } from '../base/check';
 import { bytesPerCode } from '../codes/codes';
 import type { Query } from '../index/query';
@@ -514,13 +515,11 @@ export class VectorCache {
     try {
       if (missing.length === 0) return;
       const read = await this.#read(await placesOf(missing), signal);
-      for (const [i, row] of missing.entries()) {
-        const cell = this.#cells.firstOf(row) as number;
-        this.#vectors?.skip(Math.max(0, cell + 1 - this.#filled));
-        this.#filled = Math.max(this.#filled, cell + 1);
-        this.#vectors?.restore(read[i], Uint32Array.of(cell));
-      }
-      this.#content.place.giveBack?.(read.flatMap(({ vectors }) => vectors ?? []));
+      const cells = Uint32Array.from(missing, (row) => this.#cells.firstOf(row) as number);
+      const end = cells.reduce((most, cell) => Math.max(most, cell + 1), this.#filled);
+      this.#vectors?.skip(end - this.#filled);
+      this.#filled = end;
+      this.#vectors?.restore(read, cells);
     } catch (error) {
       this.#cells.drop(missing);
       throw error;
@@ -531,43 +530,35 @@ export class VectorCache {
   async #read(
     places: readonly VectorPlace[],
     signal: AbortSignal | undefined,
-  ): Promise<VectorColumns[]> {
-    const spans = places.map((place) => spansOf(place));
-    const ranges = places.flatMap(({ segment }, i) =>
-      spans[i].map((span) => ({ ...span, file: segment.files.vectors as FolderFile })),
-    );
-    const bytes = await this.#reader.ranges(ranges, signal);
-    let next = 0;
-    return places.map((place, i) => {
-      const own = bytes.slice(next, next + spans[i].length);
-      next += own.length;
-      return this.#columnsOf(place, own);
+  ): Promise<VectorColumns> {
+    const ranges = places.flatMap((place) => {
+      const file = place.segment.files.vectors as FolderFile;
+      return spansOf(place).map((span) => ({ ...span, file }));
     });
-  }
-
-  #columnsOf(
-    { segment, block, place, check }: VectorPlace,
-    bytes: readonly Uint8Array[],
-  ): VectorColumns {
-    const { vectors, dimensions } = segment.blocks.layout;
-    const damaged = (what: string) => {
-      const file = this.#reader.pathOf(segment.files.vectors as FolderFile);
-      return new FormatError(`damaged: vector ${place} of block ${block} ${what}`, file);
-    };
-    if (vectorCheck(bytes) !== check) throw damaged('fails its checksum');
-    const [{ buffer, byteOffset, length }, second] = bytes;
+    const bytes = await this.#reader.ranges(ranges, signal);
+    const kind = this.#vectors?.kind;
     // Of dense ones the scale lies elsewhere and is not read: cosines do not depend on it.
-    const Kind = vectors === 'float32' ? Float32Array : Int8Array;
-    const values = second
-      ? new Float32Array(second.buffer, second.byteOffset, second.length / 4)
-      : new Kind(buffer as ArrayBuffer, byteOffset, dimensions);
-    if (!values.some((value) => value !== 0)) throw damaged('is that of a row with a code, and 0');
-    if (vectors !== 'sparse') {
-      const scales = vectors === 'int8' ? Float32Array.of(1) : null;
-      return { ...NO_VECTORS, vectors: values as Float32Array | Int8Array, scales };
+    const [each, Kind] = [kind === 'sparse' ? 2 : 1, kind === 'int8' ? Int8Array : Float32Array];
+    const counts = places.map(({ segment, block, place, check }, i) => {
+      const own = bytes.slice(each * i, each * (i + 1));
+      const { buffer, byteOffset, length } = own[each - 1];
+      const values = new Kind(buffer as ArrayBuffer, byteOffset, length / Kind.BYTES_PER_ELEMENT);
+      const isRight = vectorCheck(own) === check;
+      if (isRight && values.some((value) => value !== 0)) return values.length;
+      const what = isRight ? 'is that of a row with a code, and 0' : 'fails its checksum';
+      const file = this.#reader.pathOf(segment.files.vectors as FolderFile);
+      throw new FormatError(`damaged: vector ${place} of block ${block} ${what}`, file);
+    });
+    const parts = (part: number) => bytes.filter((_, i) => i % each === part);
+    const values = new Kind(concatenated(parts(each - 1)).buffer as ArrayBuffer);
+    const indices = kind === 'sparse' ? new BigUint64Array(concatenated(parts(0)).buffer) : null;
+    this.#content.place.giveBack?.(bytes);
+    if (indices === null) {
+      const scales = kind === 'int8' ? new Float32Array(places.length).fill(1) : null;
+      return { ...NO_VECTORS, vectors: values, scales };
     }
-    const indices = new BigUint64Array(buffer, byteOffset, length / 8);
-    const offsets = Int32Array.of(0, values.length);
+    let end = 0;
+    const offsets = Int32Array.of(0, ...counts.map((count) => (end += count)));
     return { ...NO_VECTORS, sparse: { offsets, indices, weights: values as Float32Array } };
   }
 
