@@ -42,7 +42,7 @@ interface Known {
   /** By position the checksum of its vector. */
   readonly checks: Uint32Array;
   /** By block how many entries its sparse vectors have. */
-  readonly entries: (Uint32Array | undefined)[];
+  readonly entries: Map<number, Uint32Array>;
 }
 
 export class StoredRows implements Searched, SearchedPart {
@@ -81,7 +81,7 @@ export class StoredRows implements Searched, SearchedPart {
     this.#known = segments.map(({ firstRow, endRow, count }) => ({
       positions: new Uint32Array(endRow - firstRow),
       checks: new Uint32Array(parts.vectors === null ? 0 : count),
-      entries: [],
+      entries: new Map(),
     }));
     const most = partitionRoom(content, room);
     this.partitions = new PartitionCache(this.reader, most);
@@ -254,8 +254,10 @@ export class StoredRows implements Searched, SearchedPart {
     const segment = this.#segmentOf(row);
     const { checks, entries } = this.#known[segment.number];
     const position = this.#positionOf(segment, row);
-    const place = placeOf(segment, position);
-    return { ...place, check: checks[position], entries: entries[place.block] ?? null };
+    const { block, place } = placeOf(segment, position);
+    const check = checks[position];
+    // Without a spread, which makes an object that is slow to read.
+    return { segment, block, place, check, entries: entries.get(block) ?? null };
   }
 
   async #loadIds(rows: ReadonlySet<number>, signal: AbortSignal | undefined): Promise<void> {
@@ -292,7 +294,7 @@ export class StoredRows implements Searched, SearchedPart {
       const { entries } = this.#known[segment.number];
       const needsEntries = this.#content.parts.vectors?.kind === 'sparse';
       const isKnown =
-        position >= 0 && (!needsEntries || entries[placeOf(segment, position).block] !== undefined);
+        position >= 0 && (!needsEntries || entries.has(placeOf(segment, position).block));
       if (!isKnown) unknown.add(segment);
     }
     await this.eachBlock([...unknown], undefined, signal);
@@ -308,7 +310,7 @@ export class StoredRows implements Searched, SearchedPart {
       known.positions[rows[i] - segment.firstRow] = positions[i] + 1;
       if (checks !== null) known.checks[positions[i]] = checks[i];
     }
-    if (entries !== null) known.entries[block] ??= entries.slice();
+    if (entries !== null && !known.entries.has(block)) known.entries.set(block, entries.slice());
   }
 
   rowAt(place: number): number {
@@ -322,8 +324,9 @@ export class StoredRows implements Searched, SearchedPart {
     const known = this.#known[segment.number];
     known.positions[row - segment.firstRow] = position + 1;
     known.checks[position] = check;
-    if (this.vectors.isSparse) {
-      known.entries[block] ??= this.partitions.columnsIn(located).entries?.slice();
+    if (this.vectors.isSparse && !known.entries.has(block)) {
+      const { entries } = this.partitions.columnsIn(located);
+      if (entries !== null) known.entries.set(block, entries.slice());
     }
     return row;
   }
