@@ -8,7 +8,7 @@ import { twoOf } from './dots.assembly';
 import { hashOfKey, keyOf } from './xxhash.assembly';
 
 /** Bytes of two float64: a register. */
-export const PAIR: usize = 16;
+const PAIR: usize = 16;
 
 /** Writes the sign masks of one round: `size` u64, the sign bit set where the hash bit is 0. */
 export function flipsInto(size: i32, seed: u64, flips: usize): void {
@@ -32,19 +32,17 @@ function highOf(a: v128, b: v128): v128 {
 
 /** Two elements with their flips. */
 @inline
-function flipped<T>(vector: usize, flips: usize, at: usize): v128 {
-  const pair = v128.load(vector + at);
-  const flip = v128.load(flips + at);
-  return isFloat<T>() ? f64x2.mul(pair, flip) : v128.xor(pair, flip);
+function flipped(vector: usize, flips: usize, at: usize): v128 {
+  return v128.xor(v128.load(vector + at), v128.load(flips + at));
 }
 
 /** The flips, and the first three stages, of which two pair elements within registers. */
-function firstStages<T>(vector: usize, end: usize, flips: usize): void {
+function firstStages(vector: usize, end: usize, flips: usize): void {
   for (; vector < end; vector += 4 * PAIR, flips += 4 * PAIR) {
-    const x0 = flipped<T>(vector, flips, 0);
-    const x1 = flipped<T>(vector, flips, 16);
-    const x2 = flipped<T>(vector, flips, 32);
-    const x3 = flipped<T>(vector, flips, 48);
+    const x0 = flipped(vector, flips, 0);
+    const x1 = flipped(vector, flips, 16);
+    const x2 = flipped(vector, flips, 32);
+    const x3 = flipped(vector, flips, 48);
     // Sums of neighbours, and their differences.
     const sums = f64x2.add(lowOf(x0, x1), highOf(x0, x1));
     const differences = f64x2.sub(lowOf(x0, x1), highOf(x0, x1));
@@ -98,11 +96,11 @@ function twoStages(vector: usize, end: usize, span: usize): void {
 }
 
 /**
- * Flips the elements from `vector` to `end`, a power of two of them and at least eight, and
- * transforms them. Flips are masks of signs (u64), or factors (f64).
+ * Flips the elements from `vector` to `end`, a power of two of them and at least eight, by masks of
+ * signs, and transforms them.
  */
-export function walshHadamard<T>(vector: usize, end: usize, flips: usize): void {
-  firstStages<T>(vector, end, flips);
+function walshHadamard(vector: usize, end: usize, flips: usize): void {
+  firstStages(vector, end, flips);
   let span: usize = 4 * PAIR;
   for (; span << 2 <= end - vector; span <<= 2) twoStages(vector, end, span);
   if (span < end - vector) oneStage(vector, end, span);
@@ -110,7 +108,7 @@ export function walshHadamard<T>(vector: usize, end: usize, flips: usize): void 
 
 /** Copies `width` values as float64, and zeros up to `end`. */
 @inline
-export function valuesInto<T>(row: usize, width: usize, vector: usize, end: usize): void {
+function valuesInto<T>(row: usize, width: usize, vector: usize, end: usize): void {
   for (let pair: usize = 0; pair << 1 < width; pair++) {
     v128.store(vector + (pair << 4), twoOf<T>(row, pair));
   }
@@ -133,5 +131,5 @@ export function hadamardInto(
   const end = sums + (size << 3);
   if (isNarrow) valuesInto<f32>(row, width, sums, end);
   else valuesInto<f64>(row, width, sums, end);
-  for (; rounds > 0; rounds--, flips += size << 3) walshHadamard<u64>(sums, end, flips);
+  for (; rounds > 0; rounds--, flips += size << 3) walshHadamard(sums, end, flips);
 }

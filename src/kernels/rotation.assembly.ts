@@ -1,23 +1,113 @@
 // A rotation by rounds of sign flips and fast Walsh-Hadamard transforms, and two bits of each
-// coordinate of the result, on one vector of float64. Contract: every output is computed by the
+// coordinate of the result, on one vector of float32. Contract: every output is computed by the
 // same tree of additions and multiplications as in rotation.ts, so it has the same bits.
 
 import { twoOf } from './dots.assembly';
-import { PAIR, valuesInto, walshHadamard } from './hadamard.assembly';
+
+/** Bytes of four float32: a register. */
+const FOUR: usize = 16;
+
+/** The i-th elements of four registers, of two of them at a time. */
+@inline
+function lowPairs(a: v128, b: v128): v128 {
+  return i32x4.shuffle(a, b, 0, 4, 1, 5);
+}
+
+@inline
+function highPairs(a: v128, b: v128): v128 {
+  return i32x4.shuffle(a, b, 2, 6, 3, 7);
+}
+
+@inline
+function lowHalves(a: v128, b: v128): v128 {
+  return i64x2.shuffle(a, b, 0, 2);
+}
+
+@inline
+function highHalves(a: v128, b: v128): v128 {
+  return i64x2.shuffle(a, b, 1, 3);
+}
+
+/** The flips, and the first four stages, of which two pair elements within registers. */
+function firstStages(vector: usize, end: usize, flips: usize): void {
+  for (; vector < end; vector += 4 * FOUR, flips += 4 * FOUR) {
+    const x0 = f32x4.mul(v128.load(vector), v128.load(flips));
+    const x1 = f32x4.mul(v128.load(vector, 16), v128.load(flips, 16));
+    const x2 = f32x4.mul(v128.load(vector, 32), v128.load(flips, 32));
+    const x3 = f32x4.mul(v128.load(vector, 48), v128.load(flips, 48));
+    // As columns, whose sums and differences are those of neighbours.
+    const c0 = lowHalves(lowPairs(x0, x1), lowPairs(x2, x3));
+    const c1 = highHalves(lowPairs(x0, x1), lowPairs(x2, x3));
+    const c2 = lowHalves(highPairs(x0, x1), highPairs(x2, x3));
+    const c3 = highHalves(highPairs(x0, x1), highPairs(x2, x3));
+    const s0 = f32x4.add(c0, c1);
+    const s1 = f32x4.sub(c0, c1);
+    const s2 = f32x4.add(c2, c3);
+    const s3 = f32x4.sub(c2, c3);
+    const t0 = f32x4.add(s0, s2);
+    const t1 = f32x4.add(s1, s3);
+    const t2 = f32x4.sub(s0, s2);
+    const t3 = f32x4.sub(s1, s3);
+    // As they were, each register with elements that follow one another.
+    v128.store(vector, lowHalves(lowPairs(t0, t1), lowPairs(t2, t3)));
+    v128.store(vector, highHalves(lowPairs(t0, t1), lowPairs(t2, t3)), 16);
+    v128.store(vector, lowHalves(highPairs(t0, t1), highPairs(t2, t3)), 32);
+    v128.store(vector, highHalves(highPairs(t0, t1), highPairs(t2, t3)), 48);
+    twoStages(vector, vector + 4 * FOUR, FOUR);
+  }
+}
+
+/** One stage: replaces elements `span` bytes apart by their sums and differences. */
+function oneStage(vector: usize, end: usize, span: usize): void {
+  for (; vector < end; vector += span << 1) {
+    for (let at = vector; at < vector + span; at += FOUR) {
+      const a = v128.load(at);
+      const b = v128.load(at + span);
+      v128.store(at, f32x4.add(a, b));
+      v128.store(at + span, f32x4.sub(a, b));
+    }
+  }
+}
+
+/** Two stages, of `span` and 2 `span` bytes. */
+@inline
+function twoStages(vector: usize, end: usize, span: usize): void {
+  for (; vector < end; vector += span << 2) {
+    for (let at = vector; at < vector + span; at += FOUR) {
+      const a = v128.load(at);
+      const b = v128.load(at + span);
+      const c = v128.load(at + span * 2);
+      const d = v128.load(at + span * 3);
+      const sum = f32x4.add(a, b);
+      const difference = f32x4.sub(a, b);
+      const otherSum = f32x4.add(c, d);
+      const otherDifference = f32x4.sub(c, d);
+      v128.store(at, f32x4.add(sum, otherSum));
+      v128.store(at + span, f32x4.add(difference, otherDifference));
+      v128.store(at + span * 2, f32x4.sub(sum, otherSum));
+      v128.store(at + span * 3, f32x4.sub(difference, otherDifference));
+    }
+  }
+}
 
 /**
- * Rotates `width` elements in place: transforms the first `size` and the last `size` in turn, each
- * time with `size` further flips. Where `size` is `width`, every second transform is skipped.
+ * Rotates `width` elements in place: transforms the first `size` and the last `size` in turn, at
+ * least 16, each time with `size` further flips. Where `size` is `width`, every second transform is
+ * skipped.
  */
 export function rotate(
   vector: usize, width: usize, size: usize, flips: usize, transforms: u32,
 ): void {
-  const bytes = size << 3;
-  const last = (width - size) << 3;
+  const bytes = size << 2;
+  const last = (width - size) << 2;
   for (let i: u32 = 0; i < transforms; i++, flips += bytes) {
     if ((i & 1) && last == 0) continue;
     const start = i & 1 ? vector + last : vector;
-    walshHadamard<f64>(start, start + bytes, flips);
+    const end = start + bytes;
+    firstStages(start, end, flips);
+    let span: usize = 4 * FOUR;
+    for (; span << 2 <= bytes; span <<= 2) twoStages(start, end, span);
+    if (span < bytes) oneStage(start, end, span);
   }
 }
 
@@ -34,8 +124,8 @@ function fourTimes(product: f64): v128 {
 /** The sum of the magnitudes of four elements, added as two and two. */
 @inline
 function sizeOf(at: usize): f64 {
-  const first = abs(load<f64>(at)) + abs(load<f64>(at, 8));
-  return first + (abs(load<f64>(at, 16)) + abs(load<f64>(at, 24)));
+  const first = abs(<f64>load<f32>(at)) + abs(<f64>load<f32>(at, 4));
+  return first + (abs(<f64>load<f32>(at, 8)) + abs(<f64>load<f32>(at, 12)));
 }
 
 /**
@@ -45,22 +135,22 @@ function sizeOf(at: usize): f64 {
 export function residualTablesInto(
   vector: usize, width: usize, maxEntry: f64, tables: usize, out: usize,
 ): void {
-  const end = vector + (width << 3);
+  const end = vector + (width << 2);
   let most: f64 = 0;
   let total: f64 = 0;
-  for (let at = vector; at < end; at += 2 * PAIR) {
+  for (let at = vector; at < end; at += FOUR) {
     const size = sizeOf(at);
     most = max(most, size);
     total += size;
   }
   const entriesPerUnit = most > 0 ? maxEntry / (2 * most) : 0;
   const unit = entriesPerUnit * FRACTION;
-  for (; vector < end; vector += 2 * PAIR, tables += 16) {
+  for (; vector < end; vector += FOUR, tables += 16) {
     const least = sizeOf(vector) * unit + FRACTION / 2;
-    const a = load<f64>(vector) * unit;
-    const b = load<f64>(vector, 8) * unit;
-    const c = load<f64>(vector, 16) * unit;
-    const d = load<f64>(vector, 24) * unit;
+    const a = <f64>load<f32>(vector) * unit;
+    const b = <f64>load<f32>(vector, 4) * unit;
+    const c = <f64>load<f32>(vector, 8) * unit;
+    const d = <f64>load<f32>(vector, 12) * unit;
     const low = i32x4(
       <i32>(-a - b + least), <i32>(a - b + least), <i32>(b - a + least), <i32>(a + b + least),
     );
@@ -82,38 +172,57 @@ export function residualTablesInto(
  * 0; see `encodeRows` in rotation.ts.
  */
 function twoBitsInto(
-  vector: usize, width: usize, far: f64, farLevel: f64, code: usize,
-): f64 {
-  const end = vector + (width << 3);
-  let sums = f64x2.splat(0);
-  for (let at = vector; at < end; at += PAIR) {
+  vector: usize, width: usize, far: f32, farLevel: f32, code: usize,
+): f32 {
+  const end = vector + (width << 2);
+  let sums = f32x4.splat(0);
+  for (let at = vector; at < end; at += FOUR) {
     const x = v128.load(at);
-    sums = f64x2.add(sums, f64x2.mul(x, x));
+    sums = f32x4.add(sums, f32x4.mul(x, x));
   }
-  const squares = f64x2.extract_lane(sums, 0) + f64x2.extract_lane(sums, 1);
-  const bound = f64x2.splat(far * sqrt<f64>(squares / <f64>width));
-  const near = f64x2.splat(1);
-  const beyond = f64x2.splat(farLevel);
-  const zero = f64x2.splat(0);
+  const squares = totalOf(sums);
+  const bound = f32x4.splat(far * sqrt<f32>(squares / <f32>width));
+  const near = f32x4.splat(1);
+  const beyond = f32x4.splat(farLevel);
+  const zero = f32x4.splat(0);
   const second = width >> 3;
   sums = zero;
-  for (; vector < end; vector += 4 * PAIR, code++) {
+  for (; vector < end; vector += 2 * FOUR, code++) {
     let sides: i32 = 0;
     let halves: i32 = 0;
-    for (let pair: i32 = 0; pair < 4; pair++) {
-      const x = v128.load(vector + (<usize>pair << 4));
-      const size = f64x2.abs(x);
-      const isFar = f64x2.gt(size, bound);
-      const isAbove = f64x2.gt(x, zero);
-      sums = f64x2.add(sums, f64x2.mul(size, v128.bitselect(beyond, near, isFar)));
-      sides |= i64x2.bitmask(isAbove) << (pair << 1);
-      halves |= i64x2.bitmask(v128.not(v128.xor(isAbove, isFar))) << (pair << 1);
+    for (let four: i32 = 0; four < 8; four += 4) {
+      const x = v128.load(vector + (<usize>four << 2));
+      const size = f32x4.abs(x);
+      const isFar = f32x4.gt(size, bound);
+      const isAbove = f32x4.gt(x, zero);
+      sums = f32x4.add(sums, f32x4.mul(size, v128.bitselect(beyond, near, isFar)));
+      sides |= i32x4.bitmask(isAbove) << four;
+      halves |= i32x4.bitmask(v128.not(v128.xor(isAbove, isFar))) << four;
     }
     store<u8>(code, <u8>sides);
     store<u8>(code + second, <u8>halves);
   }
-  const product = f64x2.extract_lane(sums, 0) + f64x2.extract_lane(sums, 1);
+  const product = totalOf(sums);
   return product > 0 ? squares / product : 0;
+}
+
+/** The sum of four lanes. */
+@inline
+function totalOf(sums: v128): f32 {
+  const even = f32x4.extract_lane(sums, 0) + f32x4.extract_lane(sums, 2);
+  return even + (f32x4.extract_lane(sums, 1) + f32x4.extract_lane(sums, 3));
+}
+
+/** Writes a row over its length, as float32, and zeros up to `end`. */
+@inline
+function unitInto<T>(row: usize, dimensions: usize, length: f64, vector: usize, end: usize): void {
+  const factor = f64x2.splat(1 / length);
+  const rest = vector + (dimensions << 2);
+  for (; vector < rest; vector += 8, row += 2 * sizeof<T>()) {
+    const two = f32x4.demote_f64x2_zero(f64x2.mul(twoOf<T>(row, 0), factor));
+    v128.store64_lane(vector, two, 0);
+  }
+  for (let at = rest; at < end; at += 4) store<f32>(at, 0);
 }
 
 /**
@@ -121,33 +230,30 @@ function twoBitsInto(
  * `codes`, and their scales as f32 to `scales`: of each row `each` of them, in the partitions that
  * its `each` u32 of `partitions` name. A row whose f64 of `lengths` is not above 0 is passed over.
  * `centroids` has the rotated centroids as f32; `vector` has space for two vectors. The rotation is
- * as in `rotate`, the code as in `twoBitsInto`.
+ * as in `rotate`, the code as in `twoBitsInto`. Reads up to one value behind a row.
  */
 export function encodeRows(
   type: i32, rows: usize, count: usize, dimensions: usize, lengths: usize, partitions: usize,
   each: usize, centroids: usize, vector: usize, width: usize, size: usize, flips: usize,
-  transforms: u32, far: f64, farLevel: f64, codes: usize, scales: usize,
+  transforms: u32, far: f32, farLevel: f32, codes: usize, scales: usize,
 ): void {
-  const bytes = width << 3;
+  const bytes = width << 2;
+  const other = vector + bytes;
   const end = lengths + (count << 3);
   for (; lengths < end; lengths += 8, rows += dimensions * <usize>type) {
     const length = load<f64>(lengths);
     if (length > 0) {
-      if (type == 4) valuesInto<f32>(rows, dimensions, vector, vector + bytes);
-      else valuesInto<i8>(rows, dimensions, vector, vector + bytes);
-      for (let at = vector; at < vector + bytes; at += PAIR) {
-        v128.store(at, f64x2.div(v128.load(at), f64x2.splat(length)));
-      }
+      if (type == 4) unitInto<f32>(rows, dimensions, length, vector, other);
+      else unitInto<i8>(rows, dimensions, length, vector, other);
       rotate(vector, width, size, flips, transforms);
     }
     for (let own: usize = 0; own < each; own++, partitions += 4, codes += width >> 2, scales += 4) {
       if (!(length > 0)) continue;
-      const centroid = centroids + <usize>load<u32>(partitions) * (width << 2);
-      for (let at: usize = 0; at < bytes; at += PAIR) {
-        const other = twoOf<f32>(centroid, at >> 4);
-        v128.store(vector + bytes + at, f64x2.sub(v128.load(vector + at), other));
+      const centroid = centroids + <usize>load<u32>(partitions) * bytes;
+      for (let at: usize = 0; at < bytes; at += FOUR) {
+        v128.store(other + at, f32x4.sub(v128.load(vector + at), v128.load(centroid + at)));
       }
-      store<f32>(scales, <f32>twoBitsInto(vector + bytes, width, far, farLevel, codes));
+      store<f32>(scales, twoBitsInto(other, width, far, farLevel, codes));
     }
   }
 }

@@ -3,7 +3,7 @@
  * rounds of hashed sign flips, each followed by a fast Walsh-Hadamard transform of the first 2^n
  * coordinates or of the last 2^n, where 2^n is the largest power of two within the width, so that
  * the two overlap. It keeps lengths and angles, and spreads any vector evenly over its coordinates,
- * so that two bits of each describe it well.
+ * so that two bits of each describe it well. All is float32, each operation in a stated order.
  */
 
 import { Arena, homeOf, SCAN_BYTES, Stage } from './memory';
@@ -32,9 +32,9 @@ export class Rotation {
   /** Coordinates of one transform: a power of two. */
   readonly size: number;
   /** The vector to rotate; callers write it, `rotate` replaces it by the rotated one. */
-  readonly vector: Float64Array;
+  readonly vector: Float32Array;
   /** `size` factors for each transform: +1 or -1, over the square root of `size`. */
-  readonly flips: Float64Array;
+  readonly flips: Float32Array;
   /** A table of 16 integers for each four coordinates, written by `tables`. */
   readonly tables: Uint8Array;
   /** Two numbers that `tables` writes: the base, and the units of an entry that make 1. */
@@ -53,14 +53,15 @@ export class Rotation {
     this.size = size;
     const flipCount = TRANSFORMS * size;
     const tableBytes = ENTRIES * Math.ceil(width / 4);
-    const floats = width + flipCount + 2;
-    const centroidsAt = 8 * floats + tableBytes;
-    const { buffer, byteOffset } = new Arena(centroidsAt + 4 * width * centroids).bytes;
-    this.vector = new Float64Array(buffer, byteOffset, width);
-    this.flips = new Float64Array(buffer, byteOffset + 8 * width, flipCount);
-    this.scales = new Float64Array(buffer, byteOffset + 8 * (floats - 2), 2);
-    this.tables = new Uint8Array(buffer, byteOffset + 8 * floats, tableBytes);
-    this.centroids = new Float32Array(buffer, byteOffset + centroidsAt, width * centroids);
+    const floats = width * (1 + centroids) + flipCount;
+    const tablesAt = 16 + 4 * floats;
+    const { buffer, byteOffset } = new Arena(tablesAt + tableBytes).bytes;
+    this.scales = new Float64Array(buffer, byteOffset, 2);
+    const all = new Float32Array(buffer, byteOffset + 16, floats);
+    this.vector = all.subarray(0, width);
+    this.flips = all.subarray(width, width + flipCount);
+    this.centroids = all.subarray(width + flipCount);
+    this.tables = new Uint8Array(buffer, byteOffset + tablesAt, tableBytes);
     const length = 1 / Math.sqrt(size);
     for (let at = 0, bits = 0; at < flipCount; at++, bits >>>= 1) {
       const [transform, i] = [Math.floor(at / size), at % size];
@@ -98,11 +99,11 @@ export const rotationKernel = {
     const memory = homeOf(flips);
     const each = partitions.length / lengths.length;
     const bytesOfRow = values.BYTES_PER_ELEMENT * dimensions + 8 + each * (8 + width / 4);
-    const most = Math.floor((SCAN_BYTES - 16 * width - 64) / bytesOfRow);
+    const most = Math.floor((SCAN_BYTES - 8 * width - 64) / bytesOfRow);
     for (let first = 0; first < lengths.length; first += most) {
       const end = Math.min(lengths.length, first + most);
       const stage = new Stage(memory);
-      const vector = stage.space(16 * width);
+      const vector = stage.space(8 * width);
       const own = values.subarray(first * dimensions, end * dimensions);
       const rows = [values.BYTES_PER_ELEMENT, stage.add(own), end - first, dimensions] as const;
       const lengthsAt = stage.add(lengths.subarray(first, end));

@@ -1,9 +1,9 @@
 /** Rotations and their two bits in plain loops: what the kernel must equal to the bit. */
 
 import { FAR, FAR_LEVEL, type rotationKernel } from '../../../src/kernels/rotation';
-import { walshHadamard } from '../../../src/kernels/sums';
 import { MAX_ENTRY } from '../../../src/kernels/weighted';
 
+const { fround } = Math;
 /** Transforms, of the first and the last coordinates in turn. */
 const TRANSFORMS = 8;
 /** The sign that a bit of value 0 or 1 stands for. */
@@ -13,29 +13,41 @@ const ENTRIES = 16;
 const FRACTION_BITS = 16;
 const FRACTION = 2 ** FRACTION_BITS;
 
+/** The sum of numbers in float32, as the four lanes of the WebAssembly kernel add them. */
+function sumOf(values: Float32Array): number {
+  const lanes = new Float32Array(4);
+  values.forEach((value, i) => {
+    lanes[i % 4] += value;
+  });
+  return fround(fround(lanes[0] + lanes[2]) + fround(lanes[1] + lanes[3]));
+}
+
 /** The two bits of each coordinate of a vector to `code`; returns the scale. */
-export function encode(vector: Float64Array, code: Uint8Array): number {
-  let [even, odd] = [0, 0]; // two sums of squares, as the WebAssembly kernel has two lanes
-  for (let i = 0; i < vector.length; i += 2) {
-    even += vector[i] * vector[i];
-    odd += vector[i + 1] * vector[i + 1];
-  }
-  const squares = even + odd;
-  const far = FAR * Math.sqrt(squares / vector.length);
+export function encode(vector: Float32Array, code: Uint8Array): number {
+  const squares = sumOf(vector.map((x) => x * x));
+  const far = fround(fround(FAR) * fround(Math.sqrt(fround(squares / vector.length))));
   const second = vector.length / 8;
   code.fill(0);
-  [even, odd] = [0, 0]; // two sums of the products with the levels
-  for (let i = 0; i < vector.length; i += 2) {
-    const [a, b] = [Math.abs(vector[i]), Math.abs(vector[i + 1])];
-    even += a * (a > far ? FAR_LEVEL : 1);
-    odd += b * (b > far ? FAR_LEVEL : 1);
-    const [isAbove, isNextAbove] = [vector[i] > 0, vector[i + 1] > 0];
-    const sides = Number(isAbove) | (isNextAbove ? 2 : 0);
-    const halves = Number(isAbove === a > far) | (isNextAbove === b > far ? 2 : 0);
-    code[i >> 3] |= sides << (i & 7);
-    code[second + (i >> 3)] |= halves << (i & 7);
+  const products = vector.map((x) => Math.abs(x) * (Math.abs(x) > far ? FAR_LEVEL : 1));
+  vector.forEach((x, i) => {
+    const isAbove = x > 0;
+    code[i >> 3] |= Number(isAbove) << (i & 7);
+    code[second + (i >> 3)] |= Number(isAbove === Math.abs(x) > far) << (i & 7);
+  });
+  const product = sumOf(products);
+  return product > 0 ? fround(squares / product) : 0;
+}
+
+/** A fast Walsh-Hadamard transform, each addition in float32. */
+function transformed(vector: Float32Array): void {
+  for (let span = 1; span < vector.length; span *= 2) {
+    for (let i = 0; i < vector.length; i++) {
+      if (i & span) continue;
+      const [a, b] = [vector[i], vector[i + span]];
+      vector[i] = a + b;
+      vector[i + span] = a - b;
+    }
   }
-  return even + odd > 0 ? squares / (even + odd) : 0;
 }
 
 export const scalarRotation: typeof rotationKernel = {
@@ -45,7 +57,7 @@ export const scalarRotation: typeof rotationKernel = {
       if (transform % 2 === 1 && last === 0) continue;
       const start = transform % 2 === 0 ? 0 : last;
       for (let i = 0; i < size; i++) vector[start + i] *= flips[transform * size + i];
-      walshHadamard(vector.subarray(start, start + size));
+      transformed(vector.subarray(start, start + size));
     }
   },
 
@@ -59,7 +71,8 @@ export const scalarRotation: typeof rotationKernel = {
       const row = Math.floor(i / each);
       if (!(lengths[row] > 0)) continue;
       vector.fill(0);
-      for (let d = 0; d < dimensions; d++) vector[d] = values[row * dimensions + d] / lengths[row];
+      for (let d = 0; d < dimensions; d++)
+        vector[d] = values[row * dimensions + d] * (1 / lengths[row]);
       scalarRotation.rotate(rotation);
       for (let d = 0; d < width; d++) vector[d] -= centroids[p * width + d];
       scales[i] = encode(vector, code);
