@@ -208,20 +208,14 @@ export class Rows {
   #takeVectors(sources: readonly Rows[], source: Taken['source'], position: Uint32Array): void {
     const { vectors } = this;
     if (vectors === null) return;
+    const all = ascending(position.length);
     for (const [number, { vectors: from }] of sources.entries()) {
-      let to: number[] = [];
-      const flush = () => {
-        if (from === null || to.length === 0) return;
-        const own = Uint32Array.from(to, (at) => position[at]);
-        vectors.copyFrom(from, own, Uint32Array.from(to));
-        to = [];
-      };
-      for (let at = 0; at < position.length; at++) {
-        if (source[at] !== number) continue;
-        to.push(at);
-        if (to.length === TAKEN_AT_ONCE) flush();
+      const own = all.filter((at) => source[at] === number);
+      for (let first = 0; from !== null && first < own.length; first += TAKEN_AT_ONCE) {
+        const to = own.subarray(first, first + TAKEN_AT_ONCE);
+        const rows = to.map((at) => position[at]);
+        vectors.copyFrom(from, rows, to);
       }
-      flush();
     }
   }
 

@@ -138,10 +138,13 @@ export class TrainingSample {
   /** Takes some of the rows, none of those that are left out. */
   offer({ rows, vectors, codes }: RowsToPlace, isLeftOut: Uint8Array | null): void {
     const { width } = this.#space;
-    const hashes = Float64Array.from(rows, (row) => shareAt(this.#seed ^ SAMPLING, row));
-    const isTaken = (row: number, i: number) =>
-      row !== NO_ROW && isLeftOut?.[i] !== 1 && hashes[i] < this.#below;
-    const own = rows.map((row, i) => (isTaken(row, i) ? row : NO_ROW));
+    const own = rows.slice();
+    const hashes = new Float64Array(rows.length);
+    for (let i = 0; i < own.length; i++) {
+      if (own[i] === NO_ROW || isLeftOut?.[i] === 1) own[i] = NO_ROW;
+      else hashes[i] = shareAt(this.#seed ^ SAMPLING, own[i]);
+      if (hashes[i] >= this.#below) own[i] = NO_ROW;
+    }
     const lengths = vectors?.lengths.map((length, i) => (own[i] === NO_ROW ? 0 : length));
     const some = vectors && { ...vectors, lengths: lengths as Float64Array };
     const points = this.#space.pointsOf({ rows: own, vectors: some, codes });

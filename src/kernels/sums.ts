@@ -222,7 +222,7 @@ function flip(mixed: Float64Array, seed: bigint): void {
 }
 
 /** The Walsh-Hadamard transform of a power of two of values, in place, not normalized. */
-export function walshHadamard(mixed: Float64Array): void {
+function walshHadamard(mixed: Float64Array): void {
   for (let span = 1; span < mixed.length; span *= 2) {
     for (let i = 0; i < mixed.length; i++) {
       if ((i & span) !== 0) continue;
