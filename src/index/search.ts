@@ -417,7 +417,9 @@ class ByCode {
 /** The first k candidates, with the cosines that are estimated. */
 function estimated({ weights, rows, cosineOf }: Candidates, k: number): Best {
   const best = (rows as Uint32Array).slice(0, k);
-  return { rows: best, cosines: Float64Array.from(best, (_, i) => cosineOf(weights[i])) };
+  const cosines = new Float64Array(best.length);
+  for (let i = 0; i < best.length; i++) cosines[i] = cosineOf(weights[i]);
+  return { rows: best, cosines };
 }
 
 /**
