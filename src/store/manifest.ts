@@ -10,6 +10,7 @@ import {
   checkInteger,
   checkNumber,
   checkOneOf,
+  checkText,
   FormatError,
   wrongType,
   wrongValue,
@@ -214,12 +215,12 @@ function checkFiles(
   checkObject('files', files);
   for (const [kind, file] of Object.entries(files)) {
     checkOneOf('kind', kind as FileKind, kinds);
-    if (NAME.exec(String(file.name))?.[1] !== kind || file.kind !== kind) {
+    if (NAME.exec(checkText('name', file.name))?.[1] !== kind || file.kind !== kind) {
       throw wrongValue('name', 'one of ours', file.name);
     }
     checkInteger('rows', file.rows, 0, 2 ** 32);
     checkInteger('bytes', file.bytes, 0, Number.MAX_SAFE_INTEGER);
-    if (!/^[0-9a-f]{16}$/.test(file.checksum)) {
+    if (!/^[0-9a-f]{16}$/.test(checkText('checksum', file.checksum))) {
       throw wrongValue('checksum', '16 hexadecimal digits', file.checksum);
     }
   }

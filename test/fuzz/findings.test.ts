@@ -109,6 +109,25 @@ it.each([null, {}, { name: 'a' }, 'a'])('refuses a manifest with a column %o', a
   );
 });
 
+// An array of one text is that text where a pattern is looked for in it, but no part of a path.
+it.each(['name', 'checksum'])(
+  'refuses a manifest with a file whose %s is an array',
+  async (key) => {
+    const folder = join(await temporaryFolder(), 'arrays.hs');
+    const index = new SimHashIndex({ bits: 8 });
+    index.add([1, 2]);
+    await saveIndex(index, folder);
+    const name = 'manifest-000001.json';
+    const json = JSON.parse(readFileSync(join(folder, name), 'utf8'));
+    const { format: _, version: __, checksum: ___, ...rest } = json;
+    const { rows } = rest.segments[0].files;
+    rows[key] = [rows[key]];
+    expect(() => parseManifest(Buffer.from(manifestText(rest)), name, 1)).toThrow(
+      `${name}: cannot be read as a manifest: "${key}" expected a string`,
+    );
+  },
+);
+
 // Without its header a file is one of another maker, without batches one of no rows.
 it('refuses a file whose footer has lost its header and its batches', async () => {
   const bytes = codesToArrow(Codes.from(new Draws('codes').bytes(40), { bits: 8 }));
