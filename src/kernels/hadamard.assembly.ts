@@ -21,12 +21,12 @@ export function flipsInto(size: i32, seed: u64, flips: usize): void {
 
 /** Two elements of each of two registers: the low ones of both, or the high ones. */
 @inline
-function lowOf(a: v128, b: v128): v128 {
+export function lowOf(a: v128, b: v128): v128 {
   return i64x2.shuffle(a, b, 0, 2);
 }
 
 @inline
-function highOf(a: v128, b: v128): v128 {
+export function highOf(a: v128, b: v128): v128 {
   return i64x2.shuffle(a, b, 1, 3);
 }
 
@@ -63,35 +63,37 @@ function firstStages(vector: usize, end: usize, flips: usize): void {
   }
 }
 
-/** One stage: replaces elements `span` bytes apart by their sums and differences. */
-function oneStage(vector: usize, end: usize, span: usize): void {
-  for (; vector < end; vector += span << 1) {
-    for (let at = vector; at < vector + span; at += PAIR) {
-      const a = v128.load(at);
-      const b = v128.load(at + span);
-      v128.store(at, f64x2.add(a, b));
-      v128.store(at + span, f64x2.sub(a, b));
-    }
-  }
-}
-
-/** Two stages, of `span` and 2 `span` bytes. */
-function twoStages(vector: usize, end: usize, span: usize): void {
+/** Two stages, of `span` and 2 `span` bytes: each replaces elements by sums and differences. */
+@inline
+export function twoStages<T>(vector: usize, end: usize, span: usize): void {
   for (; vector < end; vector += span << 2) {
     for (let at = vector; at < vector + span; at += PAIR) {
       const a = v128.load(at);
       const b = v128.load(at + span);
       const c = v128.load(at + span * 2);
       const d = v128.load(at + span * 3);
-      const sum = f64x2.add(a, b);
-      const difference = f64x2.sub(a, b);
-      const otherSum = f64x2.add(c, d);
-      const otherDifference = f64x2.sub(c, d);
-      v128.store(at, f64x2.add(sum, otherSum));
-      v128.store(at + span, f64x2.add(difference, otherDifference));
-      v128.store(at + span * 2, f64x2.sub(sum, otherSum));
-      v128.store(at + span * 3, f64x2.sub(difference, otherDifference));
+      const sum = v128.add<T>(a, b);
+      const difference = v128.sub<T>(a, b);
+      const otherSum = v128.add<T>(c, d);
+      const otherDifference = v128.sub<T>(c, d);
+      v128.store(at, v128.add<T>(sum, otherSum));
+      v128.store(at + span, v128.add<T>(difference, otherDifference));
+      v128.store(at + span * 2, v128.sub<T>(sum, otherSum));
+      v128.store(at + span * 3, v128.sub<T>(difference, otherDifference));
     }
+  }
+}
+
+/** The stages of `span` bytes and more. */
+@inline
+export function laterStages<T>(vector: usize, end: usize, span: usize): void {
+  for (; span << 2 <= end - vector; span <<= 2) twoStages<T>(vector, end, span);
+  if (span == end - vector) return;
+  for (let at = vector; at < vector + span; at += PAIR) {
+    const a = v128.load(at);
+    const b = v128.load(at + span);
+    v128.store(at, v128.add<T>(a, b));
+    v128.store(at + span, v128.sub<T>(a, b));
   }
 }
 
@@ -101,9 +103,7 @@ function twoStages(vector: usize, end: usize, span: usize): void {
  */
 function walshHadamard(vector: usize, end: usize, flips: usize): void {
   firstStages(vector, end, flips);
-  let span: usize = 4 * PAIR;
-  for (; span << 2 <= end - vector; span <<= 2) twoStages(vector, end, span);
-  if (span < end - vector) oneStage(vector, end, span);
+  laterStages<f64>(vector, end, 4 * PAIR);
 }
 
 /** Copies `width` values as float64, and zeros up to `end`. */

@@ -3,6 +3,7 @@
 // same tree of additions and multiplications as in rotation.ts, so it has the same bits.
 
 import { twoOf } from './dots.assembly';
+import { highOf, laterStages, lowOf, twoStages } from './hadamard.assembly';
 
 /** Bytes of four float32: a register. */
 const FOUR: usize = 16;
@@ -18,16 +19,6 @@ function highPairs(a: v128, b: v128): v128 {
   return i32x4.shuffle(a, b, 2, 6, 3, 7);
 }
 
-@inline
-function lowHalves(a: v128, b: v128): v128 {
-  return i64x2.shuffle(a, b, 0, 2);
-}
-
-@inline
-function highHalves(a: v128, b: v128): v128 {
-  return i64x2.shuffle(a, b, 1, 3);
-}
-
 /** The flips, and the first four stages, of which two pair elements within registers. */
 function firstStages(vector: usize, end: usize, flips: usize): void {
   for (; vector < end; vector += 4 * FOUR, flips += 4 * FOUR) {
@@ -36,10 +27,10 @@ function firstStages(vector: usize, end: usize, flips: usize): void {
     const x2 = f32x4.mul(v128.load(vector, 32), v128.load(flips, 32));
     const x3 = f32x4.mul(v128.load(vector, 48), v128.load(flips, 48));
     // As columns, whose sums and differences are those of neighbours.
-    const c0 = lowHalves(lowPairs(x0, x1), lowPairs(x2, x3));
-    const c1 = highHalves(lowPairs(x0, x1), lowPairs(x2, x3));
-    const c2 = lowHalves(highPairs(x0, x1), highPairs(x2, x3));
-    const c3 = highHalves(highPairs(x0, x1), highPairs(x2, x3));
+    const c0 = lowOf(lowPairs(x0, x1), lowPairs(x2, x3));
+    const c1 = highOf(lowPairs(x0, x1), lowPairs(x2, x3));
+    const c2 = lowOf(highPairs(x0, x1), highPairs(x2, x3));
+    const c3 = highOf(highPairs(x0, x1), highPairs(x2, x3));
     const s0 = f32x4.add(c0, c1);
     const s1 = f32x4.sub(c0, c1);
     const s2 = f32x4.add(c2, c3);
@@ -49,44 +40,11 @@ function firstStages(vector: usize, end: usize, flips: usize): void {
     const t2 = f32x4.sub(s0, s2);
     const t3 = f32x4.sub(s1, s3);
     // As they were, each register with elements that follow one another.
-    v128.store(vector, lowHalves(lowPairs(t0, t1), lowPairs(t2, t3)));
-    v128.store(vector, highHalves(lowPairs(t0, t1), lowPairs(t2, t3)), 16);
-    v128.store(vector, lowHalves(highPairs(t0, t1), highPairs(t2, t3)), 32);
-    v128.store(vector, highHalves(highPairs(t0, t1), highPairs(t2, t3)), 48);
-    twoStages(vector, vector + 4 * FOUR, FOUR);
-  }
-}
-
-/** One stage: replaces elements `span` bytes apart by their sums and differences. */
-function oneStage(vector: usize, end: usize, span: usize): void {
-  for (; vector < end; vector += span << 1) {
-    for (let at = vector; at < vector + span; at += FOUR) {
-      const a = v128.load(at);
-      const b = v128.load(at + span);
-      v128.store(at, f32x4.add(a, b));
-      v128.store(at + span, f32x4.sub(a, b));
-    }
-  }
-}
-
-/** Two stages, of `span` and 2 `span` bytes. */
-@inline
-function twoStages(vector: usize, end: usize, span: usize): void {
-  for (; vector < end; vector += span << 2) {
-    for (let at = vector; at < vector + span; at += FOUR) {
-      const a = v128.load(at);
-      const b = v128.load(at + span);
-      const c = v128.load(at + span * 2);
-      const d = v128.load(at + span * 3);
-      const sum = f32x4.add(a, b);
-      const difference = f32x4.sub(a, b);
-      const otherSum = f32x4.add(c, d);
-      const otherDifference = f32x4.sub(c, d);
-      v128.store(at, f32x4.add(sum, otherSum));
-      v128.store(at + span, f32x4.add(difference, otherDifference));
-      v128.store(at + span * 2, f32x4.sub(sum, otherSum));
-      v128.store(at + span * 3, f32x4.sub(difference, otherDifference));
-    }
+    v128.store(vector, lowOf(lowPairs(t0, t1), lowPairs(t2, t3)));
+    v128.store(vector, highOf(lowPairs(t0, t1), lowPairs(t2, t3)), 16);
+    v128.store(vector, lowOf(highPairs(t0, t1), highPairs(t2, t3)), 32);
+    v128.store(vector, highOf(highPairs(t0, t1), highPairs(t2, t3)), 48);
+    twoStages<f32>(vector, vector + 4 * FOUR, FOUR);
   }
 }
 
@@ -105,9 +63,7 @@ export function rotate(
     const start = i & 1 ? vector + last : vector;
     const end = start + bytes;
     firstStages(start, end, flips);
-    let span: usize = 4 * FOUR;
-    for (; span << 2 <= bytes; span <<= 2) twoStages(start, end, span);
-    if (span < bytes) oneStage(start, end, span);
+    laterStages<f32>(start, end, 4 * FOUR);
   }
 }
 
