@@ -733,6 +733,12 @@ class OnSpark(unittest.TestCase):
             more.write_text("".join(json.dumps({"id": 20000 + i, "v": vectors[i].tolist()}) + "\n" for i in (1, 2)))
             command.run("index", str(more), "--id", "id", "--vector", "v", "-o", path, "--append", "-q")
             found = nearest(spark, path, rows.where("id < 200"), k=10, vector="v").collect()
+            # Ids of queries may be of another kind than those of the index.
+            for kind in ("int", "string"):
+                asked = rows.where("id = 20").withColumn("id", F.col("id").cast(kind))
+                [row] = nearest(spark, path, asked, k=1, vector="v").collect()
+                self.assertEqual(row["query"], 20 if kind == "int" else "20")
+                self.assertIn(row["id"], (20, 3020))  # of equal vectors
         own = {}
         for row in found:
             own.setdefault(row["query"], []).append(row["id"])

@@ -19,8 +19,8 @@ from . import travel
 from .stages import Checkpoint
 from .travel import Batches
 
-#: Ids that the command carries as they are.
-KINDS = ("string", "int", "bigint")
+#: Ids that the command carries as they are, and their types in Arrow.
+KINDS = {"string": pa.string(), "int": pa.int32(), "bigint": pa.int64()}
 #: Bytes of a key, of which some stand behind a code: nearly all texts that are alike share one of them.
 KEY_BYTES = 4
 #: How many codes of a value of rows the driver gets.

@@ -24,7 +24,7 @@ from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
 from ..command import run, stream, write_rows
-from .codes import check_ids, check_kind, options
+from .codes import KINDS, check_ids, check_kind, options
 from .storage import Storage, served
 from .travel import Batches, blobs, one_row, opened, packed, runs, to_tasks
 
@@ -234,11 +234,11 @@ def nearest(
             with tempfile.TemporaryDirectory() as folder, served(storage, manifest) as at:
                 own = _folder(f"{folder}/own.hs", manifest, storage, *([] if at else files))
                 for found in stream(["search", own, *words, *where, *at], asked):
-                    yield _shaped(found)
+                    yield _shaped(found, [KINDS[one] for one in kinds])
 
     asked = queries.select(F.col(id).alias("id"), F.col(vector).alias("source"))
-    name = check_kind(asked, id)
-    schema = f"query {name}, id {name}, distance int, cosine double, estimatedCosine double"
+    kinds = check_kind(asked, id), "string" if index["index"]["ids"] == "string" else "bigint"
+    schema = "query {}, id {}, distance int, cosine double, estimatedCosine double".format(*kinds)
     segments = len(index["segments"])
     each = spark.range(0, segments, 1, segments).withColumnRenamed("id", "segment")
     found = each.crossJoin(F.broadcast(asked)).mapInArrow(search, schema)
@@ -250,13 +250,12 @@ def nearest(
     return ranked.select("query", "rank", "id", "distance", "cosine", "estimatedCosine")
 
 
-def _shaped(found: pa.RecordBatch) -> pa.RecordBatch:
-    """Answers with all columns, and ids of one type."""
-    of_ids, real = found.schema.field("query").type, pa.float64()
+def _shaped(found: pa.RecordBatch, of_ids: list[pa.DataType]) -> pa.RecordBatch:
+    """Answers with all columns, and ids of queries and of rows of these types."""
     names = ["query", "id", "distance", "cosine", "estimatedCosine"]
     there = {one: found.column(one) for one in found.schema.names}
     columns = (there.get(one, pa.nulls(len(found))) for one in names)
-    kinds = (of_ids, of_ids, pa.int32(), real, real)
+    kinds = (*of_ids, pa.int32(), pa.float64(), pa.float64())
     made = [one.cast(kind) for one, kind in zip(columns, kinds, strict=True)]
     return pa.RecordBatch.from_arrays(made, names)
 
