@@ -200,7 +200,7 @@ function visitsOf(
   }
   for (let p = 0; p < count; p++) next[p + 1] += next[p];
   const partitions = new Uint32Array(next[count]);
-  const products = new Float64Array(next[count]);
+  const products = new Float32Array(next[count]);
   const rooms = new Uint32Array(next[count]);
   for (const [search, { first, end }] of some.entries()) {
     const own = looking[search]?.probes;
@@ -232,7 +232,9 @@ export async function answers(
   const version = core.version();
   // A filter function and `explain` work on the calling thread alone.
   const isShared = queries.count > 1 && request.filter === null && !request.isExplained;
-  const results = await (isShared ? inParts : oneByOne)(version, queries, request, work);
+  const results = isShared
+    ? await inParts(core, queries, request, work)
+    : await oneByOne(version, queries, request, work);
   // Rows that were removed meanwhile have no ids.
   return core.changes === changes ? results : oneByOne(core.version(), queries, request, work);
 }
@@ -253,15 +255,19 @@ async function oneByOne(
 
 /** Parts of some milliseconds, which threads share. */
 async function inParts(
-  version: Version,
+  core: IndexCore,
   queries: Queries,
   request: Request,
   work: LongWork,
 ): Promise<SearchResult[]> {
+  const version = core.version();
   const { count, slice } = queries;
   const bytesPerEntry = version.rows.space?.bytesPerEntry ?? 0;
   const each = queriesPerPart(version, request);
   const results: SearchResult[] = [];
+  // Threads have no ids: rows get theirs here.
+  const hasIds = core.ids.kind !== 'row';
+  const unnamed = { ...version, idOf: (row: number) => row };
   await runJob(
     {
       task: { name: ANSWERING.name },
@@ -276,11 +282,10 @@ async function inParts(
         return { batch: slice(first, Math.min(count, first + each)), first };
       },
       here: ({ first }) =>
-        answersTogether(version, queries, [first, Math.min(count, first + each)], request),
+        answersTogether(unnamed, queries, [first, Math.min(count, first + each)], request),
       take(found: SearchResult[]) {
-        // Threads have no ids.
         for (const one of found) {
-          results.push({ ...one, ids: Array.from(one.rows, (row) => version.idOf(row)) });
+          results.push(hasIds ? { ...one, ids: Array.from(one.rows, version.idOf) } : one);
         }
         return [results.length, count];
       },

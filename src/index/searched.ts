@@ -52,8 +52,8 @@ export interface Block extends Range {
 export interface MemoryPart extends SearchedPart {
   /** The place of a row that is there and not null; -1 where it is gone, null or elsewhere. */
   placeOf(row: number): number;
-  /** Writes the exact similarities of the rows at these places to `out`. */
-  similaritiesAt(places: Uint32Array, query: Query, out: Float64Array): void;
+  /** The exact similarities of the rows at these places, valid until the next call. */
+  similaritiesAt(places: Uint32Array, query: Query): Float64Array;
 }
 
 /** One version of an index. */

@@ -65,12 +65,8 @@ export class Entries implements EntryList {
     return new Entries(ResidualMemory.over(memory), rows, positions);
   }
 
-  positionOf(code: number): number {
-    return this.positions === null ? code : this.positions[code];
-  }
-
   rowOf(code: number): number {
-    return this.#rows.rowAt(this.positionOf(code));
+    return this.#rows.rowAt(this.positions === null ? code : this.positions[code]);
   }
 
   get where(): EntriesAt {
@@ -158,8 +154,8 @@ export abstract class Placed implements MemoryPart {
     }
   }
 
-  similaritiesAt(places: Uint32Array, query: Query, out: Float64Array): void {
-    out.set(similaritiesWith(this.rows.vectors as RowVectors, places, query));
+  similaritiesAt(places: Uint32Array, query: Query): Float64Array {
+    return similaritiesWith(this.rows.vectors as RowVectors, places, query);
   }
 }
 

@@ -55,7 +55,7 @@ export interface SpaceParts {
 export interface Probes {
   readonly partitions: Uint32Array;
   /** Of each 2,048 times the product of the query and the shortened centroid. */
-  readonly products: Float64Array;
+  readonly products: Float32Array;
   /** Of searches that visit partitions together: where the room of each visit begins. */
   readonly rooms?: Uint32Array;
 }
@@ -137,11 +137,10 @@ export class Space {
     else if (query.sums === null) this.pointOfCode(query.code, point, 0);
     else roundInto(query.sums, point, 0);
     const partitions = new Uint32Array(Math.min(count, this.count));
-    const found = new Float32Array(partitions.length);
-    orderInto(this.parts.tree, point.values, partitions, found);
-    const products = new Float64Array(found.length);
-    for (let i = 0; i < found.length; i++) {
-      products[i] = ONE_WEIGHT * (nearness * found[i]);
+    const products = new Float32Array(partitions.length);
+    orderInto(this.parts.tree, point.values, partitions, products);
+    for (let i = 0; i < products.length; i++) {
+      products[i] = ONE_WEIGHT * (nearness * products[i]);
     }
     return { partitions, products };
   }

@@ -219,8 +219,8 @@ export const MAX_RESIDUAL_BYTES = 1024;
 /** Entries in one memory. A search names them by the codes that its ranges give them. */
 export interface EntryList {
   readonly memory: Pick<Residuals, 'bytes' | 'bytesPerRow'>;
-  /** Where the row of an entry is, in memory whose rows have places. */
-  positionOf?(code: number): number;
+  /** By code the position of the row; null where codes are positions, undefined without any. */
+  readonly positions?: Uint32Array | null;
   rowOf(code: number): number;
 }
 
@@ -313,7 +313,7 @@ export class EntrySearch {
   found(needsRows: boolean): FoundEntries {
     const [only] = this.#looked;
     const isOne = this.#looked.length === 1 && this.#kept.length === 0;
-    if (isOne && !needsRows && only.list.positionOf && only.hasRoomToSort) return only.found();
+    if (isOne && !needsRows && only.list.positions !== undefined && only.hasRoomToSort) return only.found();
     this.#drain();
     const end = keyOf((this.#last?.[LIMIT] ?? 0) + 1, 0);
     const keys = Float64Array.from(this.#kept.filter((key) => key < end)).sort();
@@ -384,8 +384,8 @@ class Looked {
     const count = searchKernels(this.#memory).sortHits(this.state.byteOffset, this.#hitsAt, end);
     const positions = new Uint32Array(buffer, end, count).slice();
     const weights = new Uint32Array(buffer, end + 4 * count, count).slice();
-    const { list } = this;
-    for (let i = 0; i < count; i++) positions[i] = list.positionOf?.(positions[i]) ?? positions[i];
+    const named = this.list.positions ?? null;
+    if (named !== null) for (let i = 0; i < count; i++) positions[i] = named[positions[i]];
     return { weights, rows: null, positions };
   }
 }

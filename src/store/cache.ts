@@ -182,7 +182,7 @@ export class PartitionCache {
     }
     return groups.map((group) => ({
       partitions: Uint32Array.from(group, (i) => partitions[i]),
-      products: Float64Array.from(group, (i) => products[i]),
+      products: Float32Array.from(group, (i) => products[i]),
     }));
   }
 

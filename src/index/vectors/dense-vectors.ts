@@ -273,19 +273,21 @@ export class DenseVectors implements RowVectors {
 
   /** The same where rows lie in several parts: one call of the kernel for each. */
   #dotsByPart(rows: Uint32Array, query: Float64Array, out: Float64Array): void {
+    const places = new Uint32Array(rows.length);
+    const own = new Uint32Array(rows.length);
+    const dots = new Float64Array(rows.length);
     for (let part = 0; part < this.#parts.length; part++) {
       const first = part * this.#rowsPerPart;
-      const places: number[] = [];
-      rows.forEach((row, i) => {
-        if (row >= first && row < first + this.#rowsPerPart) places.push(i);
-      });
-      if (places.length === 0) continue;
-      const dots = new Float64Array(places.length);
-      const local = Uint32Array.from(places, (i) => rows[i] - first);
-      dotsInto(this.#partValues(part), local, query, dots);
-      places.forEach((place, i) => {
-        out[place] = dots[i];
-      });
+      let count = 0;
+      for (let i = 0; i < rows.length; i++) {
+        const at = rows[i] - first;
+        if (at < 0 || at >= this.#rowsPerPart) continue;
+        places[count] = i;
+        own[count++] = at;
+      }
+      if (count === 0) continue;
+      dotsInto(this.#partValues(part), own.subarray(0, count), query, dots.subarray(0, count));
+      for (let i = 0; i < count; i++) out[places[i]] = dots[i];
     }
   }
 }
