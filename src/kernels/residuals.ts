@@ -313,7 +313,8 @@ export class EntrySearch {
   found(needsRows: boolean): FoundEntries {
     const [only] = this.#looked;
     const isOne = this.#looked.length === 1 && this.#kept.length === 0;
-    if (isOne && !needsRows && only.list.positions !== undefined && only.hasRoomToSort) return only.found();
+    if (isOne && !needsRows && only.list.positions !== undefined && only.hasRoomToSort)
+      return only.found();
     this.#drain();
     const end = keyOf((this.#last?.[LIMIT] ?? 0) + 1, 0);
     const keys = Float64Array.from(this.#kept.filter((key) => key < end)).sort();
