@@ -496,10 +496,19 @@ export function secondOfGroups(
 /** Steps of the coarse order of `orderInto`. */
 const BINS: usize = 1024;
 
-/** The step of a product. */
+/** By how many steps four products are below the largest, not rounded down yet. */
 @inline
-function binOf(product: f32, most: f32, factor: f32): usize {
-  return <usize>((most - product) * factor);
+function stepsOf(products: usize, most: v128, factor: v128): v128 {
+  return f32x4.mul(f32x4.sub(most, v128.load(products)), factor);
+}
+
+/** Adds 1 to the count of a step, and returns what it was. */
+@inline
+function countOf(counts: usize, step: u32): u32 {
+  const at = counts + (<usize>step << 2);
+  const before = load<u32>(at);
+  store<u32>(at, before + 1);
+  return before;
 }
 
 /**
@@ -523,11 +532,19 @@ export function orderInto(
   const most = largestLane(largest);
   const least = -largestLane(f32x4.neg(smallest));
   const factor: f32 = most > least ? <f32>(BINS - 1) / (most - least) : 0;
+  const mosts = f32x4.splat(most);
+  const factors = f32x4.splat(factor);
   memory.fill(counts, 0, BINS << 2);
-  for (let at = products; at < end; at += 4) {
-    const bin = counts + (binOf(load<f32>(at), most, factor) << 2);
-    store<u32>(bin, load<u32>(bin) + 1);
+  for (let at = products; at < end; at += 16) {
+    const steps = i32x4.trunc_sat_f32x4_u(stepsOf(at, mosts, factors));
+    countOf(counts, i32x4.extract_lane(steps, 0));
+    countOf(counts, i32x4.extract_lane(steps, 1));
+    countOf(counts, i32x4.extract_lane(steps, 2));
+    countOf(counts, i32x4.extract_lane(steps, 3));
   }
+  // Those behind the last product are equal to the first one.
+  const firstBin = counts + (<usize>((most - load<f32>(products)) * factor) << 2);
+  store<u32>(firstBin, load<u32>(firstBin) - <u32>(bytesOf(count) / 4 - count));
   // Replaces counts by starts, up to the step with which `want` products are reached.
   let before: u32 = 0;
   let bins: usize = 0;
@@ -537,13 +554,17 @@ export function orderInto(
     store<u32>(bin, before);
     before += here;
   }
-  for (let place: usize = 0; place < count; place++) {
-    const step = binOf(load<f32>(products + (place << 2)), most, factor);
-    if (step >= bins) continue;
-    const bin = counts + (step << 2);
-    const at = load<u32>(bin);
-    store<u32>(bin, at + 1);
-    store<u32>(order + (<usize>at << 2), <u32>place);
+  const limits = f32x4.splat(<f32>bins);
+  for (let place: usize = 0; place < count; place += 4) {
+    const four = products + (place << 2);
+    let mask = i32x4.bitmask(f32x4.lt(stepsOf(four, mosts, factors), limits));
+    if (count - place < 4) mask &= (1 << <i32>(count - place)) - 1;
+    for (; mask != 0; mask &= mask - 1) {
+      const lane = <usize>ctz(mask);
+      const step = <u32>((most - load<f32>(four + (lane << 2))) * factor);
+      const at = <usize>countOf(counts, step);
+      store<u32>(order + (at << 2), <u32>(place + lane));
+    }
   }
   return before;
 }
