@@ -141,26 +141,12 @@ function answersTogether(
     const from = first + results.length;
     const answers = [new Answer(index, queries.at(from), request)];
     const searched = index.searched();
-    const to = visitsMuch(searched, answers[0]) ? Math.min(end, from + MAX_TOGETHER) : from;
+    const to = answers[0].looking === null ? from : Math.min(end, from + MAX_TOGETHER);
     for (let i = from + 1; i < to; i++) answers.push(new Answer(index, queries.at(i), request));
     if (answers.length > 1) lookTogether(searched, answers);
     for (const answer of answers) results.push(run(answer).result);
   }
   return results;
-}
-
-/**
- * Bytes of entries that a search must visit for several to do so together: fewer stay in the caches
- * from one search to the next. On GloVe searches of .5 MB took 1.2 times as long together, those of
- * 2.5 MB on sentences .9 (Xeon with 2 MB of L2).
- */
-const MIN_TOGETHER_BYTES = 2 ** 20;
-
-/** True where a search visits so many entries of one segment. */
-function visitsMuch({ parts, space }: Searched, { looking }: Answer): boolean {
-  const bytes = parts[0]?.entries?.memory.bytes.length ?? 0;
-  const visited = looking?.probes.partitions.length ?? 0;
-  return (visited / (space?.count ?? 1)) * bytes >= MIN_TOGETHER_BYTES;
 }
 
 /** Looks at all entries that the searches want, where they lie in one segment. */
