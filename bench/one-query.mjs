@@ -1,5 +1,6 @@
-// What do one query and one append cost in a folder? Their reads and writes are counted with their bytes
-// and their time, and then as many bytes are read and written by plain calls: the floor.
+// What do one query and one append cost? The stages of a query in memory, by what each adds to the time,
+// next to copies of as many bytes. In a folder reads and writes are counted with their bytes and their
+// time, and then as many bytes are read and written by plain calls: the floor.
 // `node bench/one-query.mjs 100000` (rows, generated like sentences, × 384, int8).
 
 import fs, { mkdtempSync, openSync, readdirSync, readSync, rmSync, statSync } from 'node:fs';
@@ -14,6 +15,7 @@ const ROWS = Number(words[0] ?? sized(100_000, 5000));
 const DIMENSIONS = 384;
 const QUERIES = sized(300, 10);
 const APPENDS = sized(40, 3);
+const K = 10;
 const HEAD = ['what', 'calls', 'bytes', 'µs, median', 'least'];
 const { open, link } = fs.promises;
 
@@ -32,7 +34,7 @@ const index = new SimHashIndex({
 });
 for (let row = 0; row < ROWS; row += 20_000)
   await index.addAll(await draw(Math.min(20_000, ROWS - row)));
-await index.optimize({ recall: 0.95 });
+const { probes, oversample } = await index.optimize({ recall: 0.95 });
 await saveIndex(index, folder);
 const queries = rowsOf(await draw(QUERIES));
 const extra = rowsOf(await draw(APPENDS));
@@ -42,16 +44,72 @@ let largest;
 let file;
 const random = generator(1);
 let written = 0;
+await stages();
 await searches();
 await appends();
 rmSync(home, { recursive: true });
 
+/** Queries with ever more of their stages, and copies of as many bytes of what they read. */
+async function stages() {
+  const { codesCompared, reranked } = index.search(queries[0], { k: K, explain: true }).explain;
+  // Of an entry a side for each dimension, a bit, and 2 bytes of scale.
+  const side = DIMENSIONS / 8 + 2;
+  const codes = piecesOf(probes, Math.round((codesCompared / probes) * side), ROWS * side);
+  const rows = piecesOf(reranked, DIMENSIONS, ROWS * DIMENSIONS);
+  const made = await middle({ probes: 1, oversample: 1 });
+  const scored = await middle({ probes, oversample: 1 });
+  const ranked = await middle({ probes, oversample });
+  printTable(
+    'stages of a query in memory',
+    ['stage', 'pieces × bytes', 'µs, median', 'to copy as much'],
+    [
+      ['made, routed, named', '', short(made), ''],
+      ['entries scored', codes.size, short(scored - made), short(await codes.copied())],
+      ['rows ranked', rows.size, short(ranked - scored), short(await rows.copied())],
+    ],
+  );
+
+  async function middle(options) {
+    const rounds = [];
+    for (let round = 0; round < 9; round++) {
+      const { micros } = await timesOf(queries, (query) =>
+        index.search(query, { k: K, ...options }),
+      );
+      rounds.push(middleOf(micros));
+    }
+    return middleOf(rounds);
+  }
+}
+
+/** So many pieces of so many bytes, at random places of `total` bytes. */
+function piecesOf(count, bytes, total) {
+  const all = Buffer.alloc(total, 1);
+  const copy = Buffer.alloc(bytes);
+  const places = Array.from({ length: 97 * count }, () => random.below(all.length - bytes));
+  let at = 0;
+  return {
+    size: `${short(count)} × ${short(bytes)}`,
+    async copied() {
+      const { micros } = await timesOf(queries, () => {
+        for (let i = 0; i < count; i++, at = (at + 1) % places.length) {
+          all.copy(copy, 0, places[at], places[at] + bytes);
+        }
+      });
+      return middleOf(micros);
+    },
+  };
+}
+
+function middleOf(micros) {
+  return [...micros].sort((a, b) => a - b)[micros.length >> 1];
+}
+
 async function searches() {
-  const inMemory = await timesOf(queries, (query) => index.search(query, { k: 10 }));
+  const inMemory = await timesOf(queries, (query) => index.search(query, { k: K }));
   const stored = await openIndex(folder, { memory: Math.round(0.2 * size) });
   const made = await timesOf(queries, async (query) => {
     const before = stored.figures;
-    await stored.search(query, { k: 10 });
+    await stored.search(query, { k: K });
     const { reads, bytesRead } = stored.figures;
     const bytes = (bytesRead - before.bytesRead) / Math.max(1, reads - before.reads);
     for (let i = before.reads; i < reads; i++) calls.push({ what: 'read', bytes });
@@ -83,11 +141,10 @@ async function appends() {
 }
 
 function rowOf(name, { micros, calls: all }) {
-  const sorted = [...micros].sort((a, b) => a - b);
   const mean = (of) => short(all.reduce((sum, own) => sum + of(own), 0) / all.length);
   const bytes = mean((own) => own.reduce((sum, call) => sum + call.bytes, 0));
-  const middle = sorted[sorted.length >> 1];
-  return [name, mean((own) => own.length), bytes, short(middle), short(sorted[0])];
+  const least = short(Math.min(...micros));
+  return [name, mean((own) => own.length), bytes, short(middleOf(micros)), least];
 }
 
 /** By item the microseconds that `run` takes, and its calls. */

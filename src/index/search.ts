@@ -10,6 +10,7 @@
  *    until those that follow are too unlikely to enter.
  */
 
+import { picked } from '../base/arrays';
 import { Highest, rowsOf, Smallest, weightOf, weightsOf } from '../base/top-k';
 import { EntrySearch, type FoundEntries, ONE_WEIGHT } from '../kernels/residuals';
 import { MAX_ENTRY, MAX_WEIGHT, type WeightTables, weightedKernel } from '../kernels/weighted';
@@ -375,12 +376,6 @@ function thoseOf(candidates: Candidates, places: Uint32Array): Candidates {
     rows: rows && picked(rows, places),
     positions: positions && picked(positions, places),
   };
-}
-
-function picked(all: Uint32Array, places: Uint32Array): Uint32Array {
-  const values = new Uint32Array(places.length);
-  for (let i = 0; i < places.length; i++) values[i] = all[places[i]];
-  return values;
 }
 
 /** Weighs codes by the sums of the query. */

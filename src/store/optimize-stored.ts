@@ -34,7 +34,7 @@ import { layoutOf, memoryOfRow, writeSegment } from './write-segment';
  * The part of the memory limit that loaded rows of a segment may take; while they are placed they
  * are in memory twice, next to the space.
  */
-const LOAD_SHARE = 0.3;
+const LOAD_SHARE = 0.27;
 
 /** Checks the options of `optimize` for rows that stay in files: these need dense vectors. */
 export function checkWantedInFiles(core: IndexCore, options: OptimizeOptions): Wanted {
