@@ -3,7 +3,6 @@
  * the calling thread in place. Ids stay there; threads return rows.
  */
 
-import { byGroup, concatenated, picked } from '../base/arrays';
 import type { LongWork } from '../base/long-work';
 import { Codes } from '../codes/codes';
 import type { SimHasherOptions } from '../hashing/simhash';
@@ -177,24 +176,29 @@ function visitsOf(
   roomBytes: number,
 ): Required<Probes> {
   const some = looking.map((one) => {
-    const { partitions, products } = one?.probes ?? NO_PROBES;
-    const [first, end] = [from, to].map((share) => Math.ceil(share * partitions.length));
-    return { partitions: partitions.subarray(first, end), products: products.subarray(first, end) };
+    const { length } = one?.probes.partitions ?? [];
+    return { first: Math.ceil(from * length), end: Math.ceil(to * length) };
   });
-  const partitions = concatenated(some.map((own) => own.partitions));
-  const products = concatenated(some.map((own) => own.products));
-  const rooms = concatenated(
-    some.map((own, i) => new Uint32Array(own.partitions.length).fill(i * roomBytes)),
-  );
-  const { members } = byGroup(partitions, count);
-  return {
-    partitions: picked(partitions, members),
-    products: picked(products, members),
-    rooms: picked(rooms, members),
-  };
+  const next = new Uint32Array(count + 1);
+  for (const [search, { first, end }] of some.entries()) {
+    const own = looking[search]?.probes.partitions ?? [];
+    for (let i = first; i < end; i++) next[own[i] + 1]++;
+  }
+  for (let p = 0; p < count; p++) next[p + 1] += next[p];
+  const partitions = new Uint32Array(next[count]);
+  const products = new Float32Array(next[count]);
+  const rooms = new Uint32Array(next[count]);
+  for (const [search, { first, end }] of some.entries()) {
+    const own = looking[search]?.probes;
+    for (let i = first; own !== undefined && i < end; i++) {
+      const at = next[own.partitions[i]]++;
+      partitions[at] = own.partitions[i];
+      products[at] = own.products[i];
+      rooms[at] = search * roomBytes;
+    }
+  }
+  return { partitions, products, rooms };
 }
-
-const NO_PROBES: Probes = { partitions: new Uint32Array(), products: new Float32Array() };
 
 /** Entries that the searches of a part score: some milliseconds, far more than a message takes. */
 const PART_ENTRIES = 2 ** 20;
