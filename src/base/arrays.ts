@@ -102,7 +102,7 @@ export function keyOfBytes(bytes: Uint8Array): string {
   return String.fromCharCode.apply(null, bytes as unknown as number[]);
 }
 
-/** A copy of the values at some places, in their order. By a loop: `map` takes far longer. */
+/** A copy of the values at some places, in their order. By a loop, since `map` takes longer. */
 export function picked<T extends Int32Array | Uint32Array | Float32Array>(
   values: T,
   places: Uint32Array,

@@ -352,7 +352,7 @@ function acceptedOf(
 /** Candidates of which no row occurs twice: the lower of two stays. */
 function withoutCopies(candidates: Candidates): Candidates {
   const names = candidates.rows ?? (candidates.positions as Uint32Array);
-  // A hash table of the places of names, each plus one: a Set takes ten times as long.
+  // A hash table of the places of names, each plus one: a Set takes longer.
   const bits = 33 - Math.clz32(names.length);
   const table = new Uint32Array(2 ** bits);
   const those = new Uint32Array(names.length);
