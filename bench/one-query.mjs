@@ -7,7 +7,7 @@ import fs, { mkdtempSync, openSync, readdirSync, readSync, rmSync, statSync } fr
 import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
-import { announce, bytesText, printTable, short, sized, words } from './lib/bench.mjs';
+import { announce, bytesText, printTable, short, sized, summary, words } from './lib/bench.mjs';
 import { likeSentences, rowsOf } from './lib/like-sentences.mjs';
 import { generator } from './lib/random.mjs';
 
@@ -63,9 +63,9 @@ async function stages() {
     'stages of a query in memory',
     ['stage', 'pieces × bytes', 'µs, median', 'to copy as much'],
     [
-      ['made, routed, named', '', short(made), ''],
-      ['entries scored', codes.size, short(scored - made), short(await codes.copied())],
-      ['rows ranked', rows.size, short(ranked - scored), short(await rows.copied())],
+      ['prepared, one partition searched, result made', '', short(made), ''],
+      ['more entries scored', codes.size, short(scored - made), short(await codes.copied())],
+      ['more rows ranked', rows.size, short(ranked - scored), short(await rows.copied())],
     ],
   );
 
@@ -75,9 +75,9 @@ async function stages() {
       const { micros } = await timesOf(queries, (query) =>
         index.search(query, { k: K, ...options }),
       );
-      rounds.push(middleOf(micros));
+      rounds.push(summary(micros).ms);
     }
-    return middleOf(rounds);
+    return summary(rounds).ms;
   }
 }
 
@@ -95,13 +95,9 @@ function piecesOf(count, bytes, total) {
           all.copy(copy, 0, places[at], places[at] + bytes);
         }
       });
-      return middleOf(micros);
+      return summary(micros).ms;
     },
   };
-}
-
-function middleOf(micros) {
-  return [...micros].sort((a, b) => a - b)[micros.length >> 1];
 }
 
 async function searches() {
@@ -144,7 +140,7 @@ function rowOf(name, { micros, calls: all }) {
   const mean = (of) => short(all.reduce((sum, own) => sum + of(own), 0) / all.length);
   const bytes = mean((own) => own.reduce((sum, call) => sum + call.bytes, 0));
   const least = short(Math.min(...micros));
-  return [name, mean((own) => own.length), bytes, short(middleOf(micros)), least];
+  return [name, mean((own) => own.length), bytes, short(summary(micros).ms), least];
 }
 
 /** By item the microseconds that `run` takes, and its calls. */

@@ -102,20 +102,17 @@ export function keyOfBytes(bytes: Uint8Array): string {
   return String.fromCharCode.apply(null, bytes as unknown as number[]);
 }
 
-/** A copy of the values at some places, in their order. By a loop, since `map` takes longer. */
-export function picked<T extends Int32Array | Uint32Array | Float32Array>(
-  values: T,
-  places: Uint32Array,
-): T {
-  const some = new (values.constructor as new (length: number) => T)(places.length);
-  for (let i = 0; i < places.length; i++) some[i] = values[places[i]];
+/** Copies the values at some indices, in their order. By a loop, since `map` takes longer. */
+export function valuesAt<T extends Int32Array | Uint32Array>(values: T, indices: Uint32Array): T {
+  const some = new (values.constructor as new (length: number) => T)(indices.length);
+  for (let i = 0; i < indices.length; i++) some[i] = values[indices[i]];
   return some;
 }
 
 /** Copies the ids of some rows, in the order of `rows`, to an array of the type of `ids`. */
 export function idsAt(ids: Ids, rows: Uint32Array): Ids {
   if (Array.isArray(ids)) return Array.from(rows, (row) => ids[row]);
-  return picked(ids as Int32Array, rows);
+  return valuesAt(ids as Int32Array, rows);
 }
 
 // Validity bitmaps have Arrow's layout: bit r, lowest first in its byte, is 0 where row r is null.

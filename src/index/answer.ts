@@ -163,12 +163,10 @@ export class Answer implements Stepped {
       const byPartitions = this.#work.probes > 0 && !this.#isOfAccepted;
       this.#method = byPartitions ? 'partitions' : 'scan';
     } else while (count > 0 && !reaches(cosines[count - 1], least)) count--;
-    // A view of all would cost the engine a buffer of its own for each.
-    const isWhole = count === rows.length;
     this.#found = {
-      rows: isWhole ? rows : rows.subarray(0, count),
+      rows: rows.subarray(0, count),
       distances: null,
-      similarities: isWhole ? cosines : cosines.subarray(0, count),
+      similarities: cosines.subarray(0, count),
       rank: least === null ? this.#rank : 'exact',
     };
   }

@@ -215,12 +215,11 @@ export async function answers(
 ): Promise<SearchResult[]> {
   const queries = queriesOf(core, given);
   const { changes } = core;
-  const version = core.version();
   // A filter function and `explain` work on the calling thread alone.
   const isShared = queries.count > 1 && request.filter === null && !request.isExplained;
   const results = isShared
     ? await inParts(core, queries, request, work)
-    : await oneByOne(version, queries, request, work);
+    : await oneByOne(core.version(), queries, request, work);
   // Rows that were removed meanwhile have no ids.
   return core.changes === changes ? results : oneByOne(core.version(), queries, request, work);
 }

@@ -10,7 +10,7 @@
  *    until those that follow are too unlikely to enter.
  */
 
-import { picked } from '../base/arrays';
+import { valuesAt } from '../base/arrays';
 import { Highest, rowsOf, Smallest, weightOf, weightsOf } from '../base/top-k';
 import { EntrySearch, type FoundEntries, ONE_WEIGHT } from '../kernels/residuals';
 import { MAX_ENTRY, MAX_WEIGHT, type WeightTables, weightedKernel } from '../kernels/weighted';
@@ -346,13 +346,13 @@ function acceptedOf(
   for (let i = 0; i < rows.length && count < most; i++) {
     if (accepts(rows[i])) those[count++] = i;
   }
-  return thoseOf(candidates, those.subarray(0, count));
+  return candidatesAt(candidates, those.subarray(0, count));
 }
 
 /** Candidates of which no row occurs twice: the lower of two stays. */
 function withoutCopies(candidates: Candidates): Candidates {
   const names = candidates.rows ?? (candidates.positions as Uint32Array);
-  // A hash table of the places of names, each plus one: a Set takes longer.
+  // A hash table of the indices of names, each plus one: a Set takes longer.
   const bits = 33 - Math.clz32(names.length);
   const table = new Uint32Array(2 ** bits);
   const those = new Uint32Array(names.length);
@@ -364,17 +364,16 @@ function withoutCopies(candidates: Candidates): Candidates {
     table[at] = i + 1;
     those[count++] = i;
   }
-  return thoseOf(candidates, those.subarray(0, count));
+  return candidatesAt(candidates, those.subarray(0, count));
 }
 
-/** The candidates at these places. */
-function thoseOf(candidates: Candidates, places: Uint32Array): Candidates {
+function candidatesAt(candidates: Candidates, indices: Uint32Array): Candidates {
   const { weights, rows, positions } = candidates;
   return {
     ...candidates,
-    weights: picked(weights, places),
-    rows: rows && picked(rows, places),
-    positions: positions && picked(positions, places),
+    weights: valuesAt(weights, indices),
+    rows: rows && valuesAt(rows, indices),
+    positions: positions && valuesAt(positions, indices),
   };
 }
 
