@@ -29,7 +29,7 @@ class Folder:
         with open(os.path.join(path, newest), "rb") as source:
             text = source.read()
         self.manifest = json.loads(text)
-        assert (self.manifest["format"], self.manifest["version"]) == ("index folder", 10)
+        assert (self.manifest["format"], self.manifest["version"]) == ("index folder", 11)
         head = text[: text.rindex(b' "checksum"')]
         assert file_checksum(head) == self.manifest["checksum"], "the manifest is damaged"
         self.index = self.manifest["index"]
@@ -91,19 +91,24 @@ class Folder:
             return {block[0] for part in self.parts for block in part.blocks}
         table = self.table(space)
         header = json.loads(table.schema.metadata[b"halfspace"])
-        count, starts, wanted = header["partitions"], header["starts"], report["probes"]
+        count, starts, most = header["partitions"], header["starts"], 2 * report["probes"]
         centroids = numpy.array(table["centroid"].to_pylist(), "f8")
         centroids /= numpy.maximum(numpy.linalg.norm(centroids, axis=1, keepdims=True), 1)
         point = numpy.floor(query * (63 / numpy.abs(query).max()) + 0.5)
+        point /= numpy.linalg.norm(point)
         nearest = lambda rows: sorted(rows, key=lambda p: (-(centroids[p] @ point), p))
         order = range(count)
-        if 32 * wanted < count:
+        considered = 16 * max(24, most)
+        if considered < count:
             order = []
             for group in nearest(range(count, len(centroids))):
                 order += range(starts[group - count], starts[group - count + 1])
-                if len(order) >= 32 * wanted:
+                if len(order) >= considered:
                     break
-        return set(nearest(order)[:wanted])
+        order = nearest(order)
+        cosines = centroids[order] @ point
+        near = cosines[:most] >= cosines[:24].mean() - report["slack"]
+        return set(order[: max(1, near.sum())])
 
     def search(self, id, k):
         (query,) = [

@@ -414,6 +414,7 @@ export function settingOf(
   return {
     k: most,
     probes: isPartitioned ? (probes ?? measured?.probes ?? SEARCH_DEFAULTS.probes) : null,
+    slack: probes === null ? measured?.slack : undefined,
     want: rank === 'exact' ? want : most,
   };
 }

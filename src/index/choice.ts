@@ -9,7 +9,7 @@ import type { LongWork } from '../base/long-work';
 import { mean, meanAtLeast } from '../base/mean-limits';
 import { type Evaluated, type Measurable, sharesOf, visitsOf } from './recall';
 import type { Setting } from './search';
-import type { Space } from './space';
+import { levelOf, type Space, visitCount } from './space';
 
 /** What must be found: `recall` of the k nearest, on average. */
 export interface Target {
@@ -63,12 +63,13 @@ export async function chosen(
   let best: Choice | null = null;
   if (space !== null) {
     const { count } = space;
+    const visits = new UsualVisits(asked.map(({ query }) => index.visitsOf(query).products));
     const places: Uint16Array[] = [];
     for (const one of asked) {
       places.push(await index.placesOf(one, one.truth.rows));
       await work.step();
     }
-    const least = leastProbes(places, asked, target, count);
+    const least = leastProbes(places, asked, target, visits);
     const grid = probesFrom(least, count);
     // More probes than the least can be cheaper, if they need fewer candidates to find enough. One
     // of the first is nearly always the cheapest; others follow where they can be cheaper yet.
@@ -79,9 +80,9 @@ export async function chosen(
       const most = some.at(-1);
       if (most === undefined) break;
       tried += some.length;
-      const seen = await recorded(index, asked, k, most, work);
+      const seen = await recorded(index, asked, k, visits.setting(most), work);
       for (const probes of some) {
-        best = better(best, candidateWith(index, seen, target, probes));
+        best = better(best, candidateWith(index, seen, target, visits.setting(probes)));
         await work.step();
       }
     }
@@ -93,17 +94,46 @@ export async function chosen(
   return better(best, candidateWith(index, seen, target, null));
 }
 
+/** A usual number of partitions, and how many each of some queries visits. */
+interface Visiting {
+  readonly probes: number;
+  readonly slack: number;
+  readonly counts: readonly number[];
+}
+
+/** How many partitions queries visit, by their products with them. */
+class UsualVisits {
+  /** How many partitions there are. */
+  readonly most: number;
+  readonly #products: readonly Float32Array[];
+  readonly #levels: readonly number[];
+
+  constructor(products: readonly Float32Array[]) {
+    this.most = products[0].length;
+    this.#products = products;
+    this.#levels = products.map(levelOf);
+  }
+
+  /** With the slack by which queries visit so many partitions, in the mean of what that takes. */
+  setting(probes: number): Visiting {
+    const own = this.#products;
+    const slack = mean(Float64Array.from(own, (one, i) => this.#levels[i] - one[probes - 1]));
+    return { probes, slack, counts: own.map((one) => visitCount(one, probes, slack)) };
+  }
+}
+
 /** The fewest probes whose partitions contain enough neighbours: no search finds more. */
 function leastProbes(
   places: readonly Uint16Array[],
   asked: readonly Evaluated[],
   target: Target,
-  count: number,
+  visits: UsualVisits,
 ): number {
   const sizes = asked.map(({ truth }) => truth.size);
-  return leastOf(1, count, (probes) => {
+  return leastOf(1, visits.most, (probes) => {
+    const { counts } = visits.setting(probes);
     const within = places.map((own, i) =>
-      Math.min(sizes[i], own.filter((place) => place < probes).length),
+      Math.min(sizes[i], own.filter((place) => place < counts[i]).length),
     );
     return isEnough(sharesOf(within, sizes), target);
   });
@@ -131,17 +161,19 @@ function candidateWith(
   index: Measurable,
   seen: Recording,
   target: Target,
-  probes: number | null,
+  visiting: Visiting | null,
 ): Choice {
   const { k } = target;
-  const ranks = seen.ranksWithin(probes ?? Number.POSITIVE_INFINITY);
+  const ranks = seen.ranksWithin(visiting?.counts ?? null);
   const isFound = (times: number) => isEnough(seen.shares(ranks, times * k), target);
   const most = Math.ceil(seen.maxWant / k);
   const enough = isFound(most);
   const want = Math.min(seen.maxWant, k * (enough ? leastOf(1, most, isFound) : most));
   const found = seen.shares(ranks, want).reduce((sum, share) => sum + share, 0);
-  const work = workOf(index, { probes, want });
-  return { probes, want, isEnough: enough, found, work };
+  const probes = visiting?.probes ?? null;
+  const visited = visiting && mean(Float64Array.from(visiting.counts));
+  const work = workOf(index, { probes: visited, want });
+  return { probes, slack: visiting?.slack, want, isEnough: enough, found, work };
 }
 
 /**
@@ -194,11 +226,12 @@ class Recording {
   }
 
   /**
-   * For each query the ranks of its true neighbours among the candidates of its first `probes`
-   * partitions, which keep their order when fewer partitions are visited.
+   * For each query the ranks of its true neighbours among the candidates of its first `counts`
+   * partitions, which keep their order when fewer partitions are visited; null for all.
    */
-  ranksWithin(probes: number): number[][] {
-    return this.#seen.map(({ places, hits }) => {
+  ranksWithin(counts: readonly number[] | null): number[][] {
+    return this.#seen.map(({ places, hits }, query) => {
+      const probes = counts?.[query] ?? Number.POSITIVE_INFINITY;
       const ranks: number[] = [];
       let rank = 0;
       let hit = 0;
@@ -234,16 +267,16 @@ async function recorded(
   index: Measurable,
   asked: readonly Evaluated[],
   k: number,
-  probes: number | null,
+  visiting: Visiting | null,
   work: LongWork,
 ): Promise<Recording> {
   const { storage, space, rows: count } = index;
   const isUnranked = storage === 'none';
-  const most = mostCandidates(probes === null ? null : space, k);
+  const most = mostCandidates(visiting && space, k);
   const maxWant = isUnranked ? k : Math.min(most, Math.max(k, count));
   // Without vectors the k best are the result; those behind are the best of fewer partitions.
   const want = (isUnranked ? UNRANKED * k : maxWant) + 1; // the own row may be among them
-  const setting = { probes, want };
+  const setting = { probes: visiting?.probes ?? null, slack: visiting?.slack, want };
   const { found } = await index.search(asked, { k: 1, setting, isUnranked: true }, work);
   const seen: Seen[] = [];
   for (const [i, { rows: all }] of found.entries()) {
@@ -257,7 +290,7 @@ async function recorded(
       return true;
     });
     const places =
-      probes === null ? new Uint16Array(rows.length) : await index.placesOf(asked[i], rows);
+      visiting === null ? new Uint16Array(rows.length) : await index.placesOf(asked[i], rows);
     seen.push({ places, hits: Uint32Array.from(hits) });
     await work.step();
   }
@@ -269,10 +302,10 @@ export const COPY_QUERIES = 100;
 export const COPY_NEIGHBORS = 32;
 /**
  * The share of the entries that a search must score at most for copies to be worth their memory and
- * the time to make them. It is about .64 on sentence embeddings and .81 on GloVe, where searches
- * with copies took .69 and .87 of the time, and above 1 on images.
+ * the time to make them. It is .52 on sentence embeddings and .82 on GloVe, where searches with
+ * copies took .73 and .97 of the time, .76 and .82 on generated rows, and above 1 on images.
  */
-const MAX_SHARE = 3 / 4;
+const MAX_SHARE = 0.8;
 
 /** Queries whose first neighbours, at most COPY_NEIGHBORS, are `points`, one after another. */
 interface Neighborhood {
@@ -308,7 +341,7 @@ export function copiesPay(
   const entries = new Float64Array(count + 1);
   let neighbor = 0;
   for (const { query, truth } of asked) {
-    const places = visitsOf(space, query);
+    const { places } = visitsOf(space, query);
     for (let p = 0; p < count; p++) entries[places[p] + 1] += sizes[p] / asked.length;
     for (let i = 0; i < Math.min(COPY_NEIGHBORS, truth.rows.length); i++, neighbor++) {
       const first = places[own[neighbor]];

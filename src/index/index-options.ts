@@ -65,7 +65,7 @@ export interface SearchOptions<I extends Id = Id> {
   method?: Method;
   /** Re-ranks up to this many times k rows; `optimize` chooses it. */
   oversample?: number;
-  /** Partitions visited at most; `optimize` chooses it. */
+  /** Partitions to visit; without it as many as a query needs, by what `optimize` chose. */
   probes?: number;
   /** A list or set of rows that may be returned, or a function of id and row. */
   filter?: Filter<I>;
@@ -183,11 +183,13 @@ export interface RecallReport extends EvaluationRecall {
   /** Measured on one thread, one query at a time; 0 if it was not measured, or too fast for it. */
   readonly queriesPerSecond: number;
   readonly method: 'scan' | 'partitions';
-  /** How many partitions there are and how many a search visits; 0 and 0 for a scan. */
+  /** How many partitions there are and how many a search usually visits; 0 and 0 for a scan. */
   readonly partitions: number;
+  readonly probes: number;
+  /** Which these are: of products with the query at most so far below its 24 highest ones' mean. */
+  readonly slack: number;
   /** True where rows are in second partitions too. */
   readonly copies: boolean;
-  readonly probes: number;
   readonly oversample: number;
   /** Which rows took no part in training: see `HeldOut`. */
   readonly seed: number;
@@ -249,6 +251,7 @@ export function checkReport(report: RecallReport): RecallReport {
   for (const name of ['recall', 'wanted', 'heldOutShare'] as const) {
     checkNumber(`report.${name}`, report[name], 0, 1);
   }
+  checkNumber('report.slack', report.slack, -2, 2);
   checkNumber('report.queriesPerSecond', report.queriesPerSecond, 0, Number.MAX_VALUE);
   const { interval } = report;
   if (!Array.isArray(interval) || interval.length !== 2) {

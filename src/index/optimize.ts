@@ -124,6 +124,9 @@ export async function optimize(
   return report;
 }
 
+/** Bytes of the points that train the space of an index in memory. */
+const SAMPLE_BYTES = 2 ** 28;
+
 /** Parts of the progress: training, placing, and measuring. */
 const SHARES = [4, 3, 3];
 
@@ -200,7 +203,7 @@ async function trainedSpace(
   if (rows === 0 || (wanted.partitions === undefined && rows < MIN_PARTITIONED_ROWS)) return null;
   const partitions = wanted.partitions ?? usualPartitions(rows);
   const untrained = untrainedSpace(origin);
-  const most = sampleSize(partitions, untrained.width);
+  const most = sampleSize(partitions, index.sampleBytes / untrained.width);
   const sampled = { space: untrained, most, rows, seed: seedOf(wanted) };
   let sample = new TrainingSample(sampled);
   const held = new HeldOut();
@@ -330,8 +333,12 @@ const MAX_RETRIES = 2;
  */
 const DOUBT = 0.16;
 const LESS_DOUBT = 0.025;
-/** By so much more than is wanted a setting may find, since less would make searches faster. */
+/**
+ * By so much more than is wanted a setting may find, and by this part of what it may miss, since
+ * less would make searches faster.
+ */
 const MAX_OVER = 0.01;
+const MAX_OVER_MISSED = 1 / 3;
 /** Most queries that choose. */
 const MAX_CHOOSING = 2000;
 
@@ -417,6 +424,7 @@ async function settle(
 ): Promise<Settled> {
   const { isGiven } = source;
   const half = Math.ceil(Math.min(isGiven ? source.left : target.queries, source.left) / 2);
+  const mostOver = Math.min(MAX_OVER, MAX_OVER_MISSED * (1 - target.recall));
   const [first, second] = work.inParts([1, 1]);
   let choosing = await source.next(Math.min(half, MAX_CHOOSING), first);
   let judging: Evaluated[] = [];
@@ -432,7 +440,7 @@ async function settle(
     const figures = await measured(index, judging, target.k, choice, source.kind, second);
     const over = figures.recall.recall - target.recall;
     if (over >= 0) reached = { choice, figures };
-    const isNear = over >= 0 && (over <= MAX_OVER || source.left < half);
+    const isNear = over >= 0 && (over <= mostOver || source.left < half);
     if (isNear || !choice.isEnough || retry === MAX_RETRIES || doubt === LESS_DOUBT) {
       return reached ?? { choice, figures };
     }
@@ -445,6 +453,7 @@ export class MemoryEvaluable extends Evaluable<MemoryEvaluable> {
   readonly held: MemoryIndex;
   readonly #core: IndexCore;
   readonly rows: number;
+  readonly sampleBytes = SAMPLE_BYTES;
 
   constructor(core: IndexCore, held: MemoryIndex) {
     super(core, held.space);

@@ -58,6 +58,8 @@ export interface Measurable {
   readonly rows: number;
   /** False where no search looks at all rows. */
   readonly canScan: boolean;
+  /** The order in which a search for the query visits partitions. */
+  visitsOf(query: Query): Visits;
   /** For each of some rows how many partitions a search for the query visits before it. */
   placesOf(asked: EvaluationQuery, rows: Uint32Array): Promise<Uint16Array>;
   /** For each query what a search finds, the likeliest first; `ms` is the time of one. */
@@ -74,8 +76,10 @@ export abstract class Evaluable<Self = unknown> implements Measurable {
   readonly space: Space | null;
   abstract readonly count: number;
   abstract readonly rows: number;
+  /** Room for the points that train a space, if these are no fewer than it needs. */
+  abstract readonly sampleBytes: number;
   readonly canScan = true;
-  readonly #visits = new WeakMap<Query, Uint16Array>();
+  readonly #visits = new WeakMap<Query, Visits>();
 
   constructor(parts: QueryParts, space: Space | null) {
     this.parts = parts;
@@ -138,7 +142,7 @@ export abstract class Evaluable<Self = unknown> implements Measurable {
   }
 
   async placesOf({ query }: EvaluationQuery, rows: Uint32Array): Promise<Uint16Array> {
-    const visits = this.visitsOf(query);
+    const { places: visits } = this.visitsOf(query);
     const { own, seconds } = await this.partitionsOf(rows);
     const places = new Uint16Array(rows.length);
     for (let i = 0; i < rows.length; i++) {
@@ -147,8 +151,7 @@ export abstract class Evaluable<Self = unknown> implements Measurable {
     return places;
   }
 
-  /** The place of each partition in the order in which a search for the query visits them. */
-  visitsOf(query: Query): Uint16Array {
+  visitsOf(query: Query): Visits {
     const visits = this.#visits.get(query) ?? visitsOf(this.space as Space, query);
     this.#visits.set(query, visits);
     return visits;
@@ -193,13 +196,19 @@ export abstract class Evaluable<Self = unknown> implements Measurable {
   }
 }
 
-/** The place of each partition in the order in which a search for the query visits them. */
-export function visitsOf(space: Space, query: Query): Uint16Array {
-  const visits = new Uint16Array(space.count);
-  space.route(query, space.count).partitions.forEach((p, place) => {
-    visits[p] = place;
-  });
-  return visits;
+/** The order in which a search for a query visits partitions. */
+export interface Visits {
+  /** The place of each partition. */
+  readonly places: Uint16Array;
+  /** By place the product of the query and the partition's centroid. */
+  readonly products: Float32Array;
+}
+
+export function visitsOf(space: Space, query: Query): Visits {
+  const places = new Uint16Array(space.count);
+  const { partitions, products } = space.nearest(query, space.count);
+  for (const [place, p] of partitions.entries()) places[p] = place;
+  return { places, products };
 }
 
 /** An evaluation query with its true neighbours. */
@@ -293,7 +302,7 @@ const FEW_QUERIES = 30;
 export function reportOf(
   { storage, space, count: rows }: Measurable,
   wanted: { readonly k: number; readonly recall: number; readonly seed: number },
-  { probes, want }: Setting,
+  { probes, slack = 0, want }: Setting,
   figures: Figures,
 ): RecallReport {
   const isScan = probes === null;
@@ -307,8 +316,9 @@ export function reportOf(
     queriesPerSecond: figures.ms === 0 ? 0 : 1000 / figures.ms,
     method: isScan ? 'scan' : 'partitions',
     partitions: isScan ? 0 : (space?.count ?? 0),
-    copies: !isScan && space?.parts.hasCopies === true,
     probes: probes ?? 0,
+    slack,
+    copies: !isScan && space?.parts.hasCopies === true,
     oversample: Math.ceil(want / wanted.k),
     seed: wanted.seed,
     heldOutShare: isScan ? 1 : 1 / HELD_OUT_CLASSES,

@@ -36,6 +36,8 @@ const ranges = new Ranges();
 export interface Setting {
   /** Partitions to visit; null for all rows. */
   readonly probes: number | null;
+  /** With it `probes` is what is usual, and `visitCount` says how many a query visits. */
+  readonly slack?: number | undefined;
   /** Candidates to find. */
   readonly want: number;
 }
@@ -119,6 +121,7 @@ export class CosineSearch implements Stepped {
   readonly #work: Work;
   /** Partitions to visit and candidates to find, which grow where a filter leaves too few. */
   #probes: number | null;
+  #slack: number | undefined;
   #wanted: number;
   #tasks: Task[] = [];
   #next = 0;
@@ -135,6 +138,7 @@ export class CosineSearch implements Stepped {
     this.#isExact = isExact;
     this.#work = work;
     this.#probes = index.space === null ? null : asked.probes;
+    this.#slack = asked.slack;
     this.#wanted = (asked.filter === null ? 1 : 4) * asked.want;
     const { filter, rows = filter?.known } = asked;
     if (rows && isExact) this.#rank(candidatesOf(rows));
@@ -232,7 +236,7 @@ export class CosineSearch implements Stepped {
    * read of a host is a round trip.
    */
   #visit(space: Space, count: number, kind: 'entries' | 'codes'): void {
-    const all = space.route(this.#query, count);
+    const all = space.route(this.#query, count, this.#slack);
     this.#work.probes = all.partitions.length;
     this.#setTasks(this.#index.groupsOf(all).map((probes) => ({ kind, probes })));
   }
@@ -279,8 +283,10 @@ export class CosineSearch implements Stepped {
       }
     }
     const count = this.#index.space?.count ?? 0;
-    if (found.weights.length < k && this.#probes !== null && this.#probes < count) {
-      this.#probes = Math.min(2 * this.#probes, count);
+    const visited = this.#work.probes;
+    if (found.weights.length < k && this.#probes !== null && visited < count) {
+      this.#probes = Math.min(2 * visited, count);
+      this.#slack = undefined;
       this.#find();
       return;
     }

@@ -37,6 +37,11 @@ const NO_DIFFERENCE = 1e-30;
  */
 const RELATIVE_ERROR = 0.367;
 
+/** So many of the nearest partitions say how near partitions are to a query. */
+const NEAREST = 24;
+/** A query visits at most so many times as many partitions as are usual. */
+const MOST_TIMES = 2;
+
 /** What a space is made of. */
 export interface SpaceParts {
   readonly kind: 'dense' | 'codes';
@@ -51,10 +56,10 @@ export interface SpaceParts {
   readonly hasCopies: boolean;
 }
 
-/** Partitions that a search visits. */
+/** Partitions, as `nearest` returns them and as a search visits them. */
 export interface Probes {
   readonly partitions: Uint32Array;
-  /** Of each 2,048 times the product of the query and the shortened centroid. */
+  /** With the query, highest first; of a search 2,048 times those of the shortened centroids. */
   readonly products: Float32Array;
   /** Of searches that visit partitions together: where the room of each visit begins. */
   readonly rooms?: Uint32Array;
@@ -129,9 +134,23 @@ export class Space {
     return nearestTwo(tree, this.#pairs, points);
   }
 
-  /** The first `count` partitions that a query visits: nearly always the nearest ones. */
-  route(query: Query, count: number): Probes {
-    const { kind, nearness } = this.parts;
+  /**
+   * The partitions that a query visits, nearly always the nearest ones: `count` of them, or with
+   * `slack` as many as `visitCount` says.
+   */
+  route(query: Query, count: number, slack?: number): Probes {
+    const { nearness } = this.parts;
+    const room = slack === undefined ? count : Math.max(NEAREST, MOST_TIMES * count);
+    const { partitions, products } = this.nearest(query, room);
+    const visited = slack === undefined ? count : visitCount(products, count, slack);
+    const own = products.subarray(0, visited);
+    for (let i = 0; i < own.length; i++) own[i] = ONE_WEIGHT * (nearness * own[i]);
+    return { partitions: partitions.subarray(0, visited), products: own };
+  }
+
+  /** The `count` partitions nearest to a query, nearly always, and its products with them. */
+  nearest(query: Query, count: number): Probes {
+    const { kind } = this.parts;
     const point = { values: new Int8Array(this.width), width: this.width };
     if (kind === 'dense') roundInto(query.unit as Float64Array, point, 0);
     else if (query.sums === null) this.pointOfCode(query.code, point, 0);
@@ -139,9 +158,6 @@ export class Space {
     const partitions = new Uint32Array(Math.min(count, this.count));
     const products = new Float32Array(partitions.length);
     orderInto(this.parts.tree, point.values, partitions, products);
-    for (let i = 0; i < products.length; i++) {
-      products[i] = ONE_WEIGHT * (nearness * products[i]);
-    }
     return { partitions, products };
   }
 
@@ -183,6 +199,27 @@ export class Space {
     const factor = entriesPerUnit > 0 ? ONE_WEIGHT / entriesPerUnit : 0;
     return { tables: rotation.tables, zero, factor };
   }
+}
+
+/** What is compared with the products of partitions: the mean of the highest ones. */
+export function levelOf(products: Float32Array): number {
+  const count = Math.min(NEAREST, products.length);
+  let sum = 0;
+  for (let i = 0; i < count; i++) sum += products[i];
+  return sum / count;
+}
+
+/**
+ * How many partitions a query visits by its products with the nearest, highest first: those of
+ * products that are at most `slack` below its level, so that a query amid many partitions that are
+ * about as near as each other visits more of them; at most MOST_TIMES `usual`.
+ */
+export function visitCount(products: Float32Array, usual: number, slack: number): number {
+  const least = levelOf(products) - slack;
+  const most = Math.min(products.length, MOST_TIMES * usual);
+  let count = 1;
+  while (count < most && products[count] >= least) count++;
+  return count;
 }
 
 /** A multiple of 2 bytes, so that both halves take whole bytes; 0 where vectors are too wide. */

@@ -19,10 +19,12 @@ const GROUPS = 4;
  */
 const SECOND_GROUPS = 8;
 /**
- * A query that wants the nearest centroids is compared with so many times as many, those of the
- * groups nearest to it: they hold nearly all that it wants.
+ * A query that wants the nearest centroids is compared with so many times as many as it wants, or
+ * as the fewest, those of the groups nearest to it: they hold nearly all that it wants.
  */
-const NEAR_TIMES = 32;
+const NEAR_TIMES = 16;
+const FEWEST_WANTED = 24;
+
 /**
  * Centroids, as points, in groups: group g has the coarse centroid g and the centroids
  * `starts[g]` to `starts[g + 1] - 1`. The arrays are in WebAssembly memories, which the kernels of
@@ -111,7 +113,7 @@ export function orderInto(
   products: Float32Array,
 ): void {
   const { centroids, width } = tree;
-  const ranges = rangesNear(tree, query, NEAR_TIMES * order.length);
+  const ranges = rangesNear(tree, query, NEAR_TIMES * Math.max(FEWEST_WANTED, order.length));
   productsKernel.orderInto({ values: centroids, width }, ranges, query, order, products);
 }
 

@@ -13,7 +13,7 @@ import type { Id } from '../index/ids';
 import type { RecallReport } from '../index/index-options';
 import { EvaluationSource, seedOf, settled, shuffled, type Wanted } from '../index/optimize';
 import { type Query, type QueryParts, queryOf } from '../index/query';
-import type { EvaluationSearch, Measurable } from '../index/recall';
+import { type EvaluationSearch, type Measurable, type Visits, visitsOf } from '../index/recall';
 import type { Best } from '../index/search';
 import type { Space } from '../index/space';
 import { type EvaluationQuery, NearVectors } from '../index/truth';
@@ -128,10 +128,10 @@ async function entriesOf(
       const setting = { probes: Math.min(probes, space.count), want };
       const { found } = await index.search(asked, { k: 1, setting, isUnranked: true }, work);
       for (const [i, { rows, cosines: scores }] of found.entries()) {
-        const visits = index.visitsOf(asked[i].query);
+        const { places } = index.visitsOf(asked[i].query);
         const { own, seconds } = await index.partitionsOf(rows);
         for (const [at, row] of rows.entries()) {
-          const place = visits[(ofCopies ? seconds : own)[at]];
+          const place = places[(ofCopies ? seconds : own)[at]];
           byRow[i].set(row, { row, place, cosine: 0, score: scores[at] });
         }
       }
@@ -261,6 +261,10 @@ export class EvaluatedParts implements Measurable {
     return writeTable(COLUMNS, { kind: KIND, rows: this.rows, own }, [batchOf(together)]);
   }
 
+  visitsOf(query: Query): Visits {
+    return visitsOf(this.space, query);
+  }
+
   async placesOf({ query }: EvaluationQuery, rows: Uint32Array): Promise<Uint16Array> {
     const answers = this.#byQuery.get(query) as Answers;
     const places = new Map(answers.places);
@@ -277,12 +281,14 @@ export class EvaluatedParts implements Measurable {
   }
 
   /** What `CosineSearch` finds; it ranks all of its candidates. */
-  #best({ entries }: Answers, { k, setting, isUnranked }: EvaluationSearch): Best {
+  #best({ query, entries }: Answers, { k, setting, isUnranked }: EvaluationSearch): Best {
     const { count, bytesPerEntry } = this.space;
     const most = this.space.entriesPerRow * Math.max(k, setting.want);
     let lines: Line[] = [];
     const byRow = new Map<number, Line>();
-    for (let probes = setting.probes ?? count; ; probes *= 2) {
+    const { probes: usual, slack } = setting;
+    const first = usual === null ? count : this.space.route(query, usual, slack).partitions.length;
+    for (let probes = first; ; probes *= 2) {
       lines = entries.filter(({ place }) => place < probes);
       const least = bytesPerEntry > 0 ? lines[most - 1]?.score : undefined;
       if (least !== undefined) lines = lines.filter(({ score }) => score >= least);

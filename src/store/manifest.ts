@@ -32,7 +32,7 @@ import { fileChecksum } from '../table/sealed/seal';
 import type { TextModel } from '../vectors/vectors';
 
 /** Version of the folders that are written, and the only one that is read. */
-const FOLDER_VERSION = 10;
+const FOLDER_VERSION = 11;
 const FORMAT = 'index folder';
 
 /** How texts became vectors, so that the text of a query can become one. */

@@ -138,6 +138,7 @@ type Placing = (space: Space | null, work: LongWork) => Promise<StoredEvaluable>
 /** An index that holds dense vectors, which all rows that are not null have. */
 export class StoredEvaluable extends Evaluable<StoredEvaluable> {
   readonly rows: number;
+  readonly sampleBytes: number;
   readonly #content: Content;
   readonly stored: StoredRows;
   readonly #queue: SearchQueue;
@@ -145,11 +146,15 @@ export class StoredEvaluable extends Evaluable<StoredEvaluable> {
   /** Of each row from `first` on its partition, and its second one. */
   #partitions: { first: number; own: Uint16Array; seconds: Uint16Array } | null = null;
 
-  /** `memory` is what searches may hold, besides what the content takes; null places no rows. */
+  /**
+   * `memory` is what searches, or a sample, may hold besides what the content takes; null places no
+   * rows.
+   */
   constructor(content: Content, memory: number, place: Placing | null = null) {
     super(content.parts, content.space);
     this.#content = content;
     this.#place = place;
+    this.sampleBytes = memory;
     this.stored = new StoredRows(content, memory);
     this.#queue = new SearchQueue(this.stored);
     let rows = 0;

@@ -225,7 +225,7 @@ describe('a hostile file, its checksums right,', () => {
   const report = {
     ...{ wanted: 0.9, recall: 0.9, method: 'scan', rank: 'exact', k: 1, oversample: 1, probes: 0 },
     ...{ rows: 3, rowsAdded: 0, rowsRemoved: 0, reached: true, interval: [0.8, 1] },
-    ...{ queries: 9, truth: 'cosine', partitions: 0, queriesPerSecond: 1 },
+    ...{ queries: 9, truth: 'cosine', partitions: 0, slack: 0, queriesPerSecond: 1 },
     ...{ source: 'rows', warnings: [], copies: false },
     ...{ seed: 0, heldOutShare: 1 },
   };
@@ -264,6 +264,7 @@ describe('a hostile file, its checksums right,', () => {
     [{ report: { method: 'magic' } }, {}, /report/],
     [{ report: { ...report, oversample: 0 } }, {}, /report.*oversample/],
     [{ report: { ...report, method: 'partitions', probes: 0 } }, {}, /report.*probes/],
+    [{ report: { ...report, slack: 2.5 } }, {}, /report.*slack/],
     [{ report: { ...report, interval: '80 to 100' } }, {}, /report.*interval.*two numbers/],
     [{ report: { ...report, interval: [0, 2] } }, {}, /report.*interval.*0..1/],
     [{ report: { ...report, truth: 'hearsay' } }, {}, /report.*truth/],

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { SimHashIndex, scanVectors } from '../../src';
 import { coreOf } from '../../src/index/simhash-index';
+import { visitCount } from '../../src/index/space';
 import { readVectors } from '../reference/arrow';
 import { Draws } from '../reference/random';
 import { heldOutRows } from './held-out';
@@ -53,6 +54,53 @@ function recallBy(index: SimHashIndex, queries: ReturnType<typeof clustered>, k:
 }
 
 const settings = { partitions: 64, queries: 400 };
+
+it('visits partitions whose products are near enough to the mean of the 24 highest', () => {
+  // The mean of .9, .8 and 22 times .5 is .5292.
+  const products = Float32Array.of(0.9, 0.8, ...Array(22).fill(0.5), 0.4, 0.4, 0.2);
+  expect(visitCount(products, 20, 0)).toBe(2);
+  expect(visitCount(products, 20, 0.03)).toBe(24);
+  expect(visitCount(products, 20, 0.2)).toBe(26);
+  expect(visitCount(products, 20, 1)).toBe(27);
+  // At least one, and at most twice as many as are usual.
+  expect(visitCount(products, 20, -1)).toBe(1);
+  expect(visitCount(products, 3, 1)).toBe(6);
+  expect(visitCount(Float32Array.of(0.9, 0.5), 5, 0.1)).toBe(1);
+});
+
+it('visits as many partitions as the cosines of their centroids say, more for some queries', async () => {
+  const index = await made();
+  const { probes, slack } = await index.optimize({ recall: 0.95, ...settings });
+  const { tree } = coreOf(index).rows.space?.parts ?? expect.fail();
+  const centroids = Array.from({ length: 64 }, (_, p) =>
+    tree.centroids.subarray(p * tree.width, p * tree.width + DIMENSIONS),
+  );
+  const visited = Array.from({ length: 100 }, (_, i) => {
+    const query = at(far, i);
+    const peak = Math.max(...query.map(Math.abs));
+    const point = query.map((one) => Math.round((63 * one) / peak));
+    const cosines = centroids.map((one) => cosine(one, point)).sort((a, b) => b - a);
+    const level = cosines.slice(0, 24).reduce((sum, one) => sum + one, 0) / 24;
+    const near = cosines.filter((one) => one >= level - slack).length;
+    const expected = Math.max(1, Math.min(near, 2 * probes));
+    const { explain } = index.search(query, { k: 10, explain: true });
+    // Cosines that differ by less than a thousandth of their range are in any order.
+    expect(Math.abs((explain?.probes ?? 0) - expected)).toBeLessThanOrEqual(1);
+    return explain?.probes ?? 0;
+  });
+  expect(Math.max(...visited)).toBeGreaterThan(1.5 * Math.min(...visited));
+  expect(index.search(at(far, 0), { probes: 7, explain: true }).explain?.probes).toBe(7);
+});
+
+function cosine(a: ArrayLike<number>, b: ArrayLike<number>): number {
+  let [product, ofA, ofB] = [0, 0, 0];
+  for (let i = 0; i < a.length; i++) {
+    product += a[i] * b[i];
+    ofA += a[i] ** 2;
+    ofB += b[i] ** 2;
+  }
+  return product / Math.sqrt(ofA * ofB);
+}
 
 it('finds as much of fewer neighbours than it was measured with', async () => {
   const index = await made();

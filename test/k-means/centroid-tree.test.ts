@@ -102,8 +102,8 @@ it('of as many vectors as centroids each has one', async () => {
 });
 
 it('of many centroids the few nearest to a query are nearly always those of all', async () => {
-  const count = 400;
-  const tree = await trainTree(sampled(8000), width, count, new LongWork());
+  const count = 1600;
+  const tree = await trainTree(sampled(16000), width, count, new LongWork());
   const queries = sampled(100);
   let hits = 0;
   for (let i = 0; i < 100; i++) {

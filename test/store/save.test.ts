@@ -413,10 +413,10 @@ describe('a reader', () => {
     const folder = newFolder();
     await saveIndex(new SimHashIndex({ bits: 8 }), folder);
     const path = join(folder, 'manifest-000001.json');
-    const text = readFileSync(path, 'utf8').replace('"version": 10', '"version": 5');
+    const text = readFileSync(path, 'utf8').replace('"version": 11', '"version": 5');
     writeFileSync(path, text);
     await expect(openIndex(folder)).rejects.toThrow(
-      /manifest-000001.json: .*it is of format version 5, this release reads version 10 only: build the index again/,
+      /manifest-000001.json: .*it is of format version 5, this release reads version 11 only: build the index again/,
     );
   });
 });

@@ -17,7 +17,7 @@ import { recordBatch } from '../columns/make';
 export const KEY = 'halfspace';
 /** The version of each kind of file that is written, and the only one that is read. */
 const VERSIONS: Readonly<Record<string, number>> = {
-  index: 4,
+  index: 5,
   segment: 5,
   blocks: 5,
   space: 2,
