@@ -9,7 +9,7 @@ import { truthOf, vectorsOf } from './data-sets.mjs';
 import { serve } from './python.mjs';
 
 /** Queries whose times do not count: after the turns of others, caches are cold. */
-const WARM_UP = 30;
+const WARM_UP = 300;
 
 let state;
 
