@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 from serve import resident, serve
 
-WARM_UP = 30
+WARM_UP = 300
 state = {}
 
 
