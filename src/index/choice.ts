@@ -114,7 +114,10 @@ class UsualVisits {
     this.#levels = products.map(levelOf);
   }
 
-  /** With the slack by which queries visit so many partitions, in the mean of what that takes. */
+  /**
+   * A setting by which queries visit about so many partitions: its slack is how far the product of
+   * the last of these is below the level of a query, in the mean over the queries.
+   */
   setting(probes: number): Visiting {
     const own = this.#products;
     const slack = mean(Float64Array.from(own, (one, i) => this.#levels[i] - one[probes - 1]));

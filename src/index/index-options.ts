@@ -186,7 +186,7 @@ export interface RecallReport extends EvaluationRecall {
   /** How many partitions there are and how many a search usually visits; 0 and 0 for a scan. */
   readonly partitions: number;
   readonly probes: number;
-  /** Which these are: of products with the query at most so far below its 24 highest ones' mean. */
+  /** A search visits partitions of products at most so far below the mean of the 24 highest. */
   readonly slack: number;
   /** True where rows are in second partitions too. */
   readonly copies: boolean;
