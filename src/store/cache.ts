@@ -552,7 +552,6 @@ export class VectorCache {
     const parts = (part: number) => bytes.filter((_, i) => i % each === part);
     const values = new Kind(concatenated(parts(each - 1)).buffer as ArrayBuffer);
     const indices = kind === 'sparse' ? new BigUint64Array(concatenated(parts(0)).buffer) : null;
-    this.#content.place.giveBack?.(bytes);
     if (indices === null) {
       const scales = kind === 'int8' ? new Float32Array(places.length).fill(1) : null;
       return { ...NO_VECTORS, vectors: values, scales };

@@ -8,7 +8,6 @@ import { readv, readvSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { totalmem } from 'node:os';
 import { join } from 'node:path';
-import { padded } from '../base/arrays';
 import { FormatError } from '../base/check';
 import { ignore } from '../formats/file-io';
 import type { ByteRange } from '../table/arrow/messages';
@@ -47,7 +46,6 @@ export class FolderPlace implements Place {
   readonly #open = new Map<string, Promise<FileHandle>>();
   /** Reads that have not ended; their files must stay open. */
   readonly #running = new Set<Promise<unknown>>();
-  readonly #buffers = new ReadBuffers();
   #isClosed = false;
 
   constructor(folder: string) {
@@ -58,35 +56,18 @@ export class FolderPlace implements Place {
     return findManifest(this.name);
   }
 
-  async read(
-    file: NamedFile,
-    ranges: readonly ByteRange[],
-    signal?: AbortSignal,
-  ): Promise<Uint8Array[]> {
-    // One buffer has all of them, each from a multiple of 8 bytes on.
-    const all = this.#buffers.take(ranges.reduce((sum, { length }) => sum + padded(length), 0));
-    let next = 0;
-    const targets = ranges.map(({ at, length }) => {
-      const to = next;
-      next += padded(length);
-      return { at, length, to };
-    });
-    await this.readInto(file, targets, all, signal);
-    return targets.map(({ to, length }) => all.subarray(to, to + length));
-  }
-
-  readInto(
+  read(
     file: NamedFile,
     ranges: readonly TargetRange[],
     memory: Uint8Array,
     signal?: AbortSignal,
   ): Promise<void> {
-    const reading = this.#readInto(file, ranges, memory, signal);
+    const reading = this.#read(file, ranges, memory, signal);
     this.#running.add(reading);
     return reading.finally(() => this.#running.delete(reading));
   }
 
-  async #readInto(
+  async #read(
     file: NamedFile,
     ranges: readonly TargetRange[],
     memory: Uint8Array,
@@ -133,10 +114,6 @@ export class FolderPlace implements Place {
       throw error;
     }
     return handle;
-  }
-
-  giveBack(all: Iterable<ArrayBufferView>): void {
-    this.#buffers.giveBack(all);
   }
 
   async close(): Promise<void> {
@@ -239,47 +216,4 @@ function piecesRead(fd: number, pieces: readonly Uint8Array[], at: number): Prom
   return new Promise((resolve, reject) => {
     readv(fd, pieces, at, (error, bytesRead) => (error ? reject(error) : resolve(bytesRead)));
   });
-}
-
-/** Buffers have a power of two of bytes, at least so many. */
-const MIN_SHIFT = 12;
-/** Bytes that wait to be used again, at most; a buffer with more is used once. */
-const MAX_FREE_BYTES = 2 ** 24;
-
-/**
- * Buffers for reads, used again once their bytes were copied: to touch new pages of memory takes
- * two or three times as long as the system takes to copy a file's bytes into old ones.
- */
-export class ReadBuffers {
-  /** By the exponent of their size. */
-  #free: ArrayBuffer[][] = [];
-  #freeBytes = 0;
-  /** Buffers that were handed out and may be given back. */
-  readonly #lent = new WeakSet<ArrayBuffer>();
-
-  /** Space for so many bytes, which are not zeroed, at the beginning of a buffer. */
-  take(length: number): Uint8Array<ArrayBuffer> {
-    // Not from Node's pool: other buffers would share the memory.
-    if (length > MAX_FREE_BYTES) return new Uint8Array(Buffer.allocUnsafeSlow(length).buffer);
-    const shift = Math.max(MIN_SHIFT, 32 - Math.clz32(Math.max(1, length) - 1));
-    const old = this.#free[shift]?.pop();
-    if (old !== undefined) this.#freeBytes -= old.byteLength;
-    const buffer = old ?? Buffer.allocUnsafeSlow(2 ** shift).buffer;
-    this.#lent.add(buffer);
-    return new Uint8Array(buffer, 0, length);
-  }
-
-  /** Takes back the buffers of these bytes, once no caller reads any of them. */
-  giveBack(all: Iterable<ArrayBufferView>): void {
-    for (const buffer of new Set(Array.from(all, (one) => one.buffer as ArrayBuffer))) {
-      const { byteLength } = buffer;
-      if (!this.#lent.delete(buffer)) continue;
-      // Above the limit all waiting buffers are dropped: their sizes may no longer be wanted.
-      if (this.#freeBytes + byteLength > MAX_FREE_BYTES) [this.#free, this.#freeBytes] = [[], 0];
-      const shift = 31 - Math.clz32(byteLength);
-      this.#free[shift] ??= [];
-      this.#free[shift].push(buffer);
-      this.#freeBytes += byteLength;
-    }
-  }
 }

@@ -11,7 +11,13 @@ import { bytesOf, MissingError, TIMEOUT_MS, type Wanted } from '../base/http-req
 import { whenAborted } from '../base/long-work';
 import type { ByteRange } from '../table/arrow/messages';
 import { checkFileSize } from '../table/sealed/seal';
-import { MissingFileError, type NamedFile, type Place, readJoined } from './place';
+import {
+  MissingFileError,
+  type NamedFile,
+  type Place,
+  readJoined,
+  type TargetRange,
+} from './place';
 
 /**
  * Ranges at most this many bytes apart become one request, which also reads the bytes between them.
@@ -54,9 +60,10 @@ export class HttpPlace implements Place {
 
   async read(
     file: NamedFile,
-    ranges: readonly ByteRange[],
+    ranges: readonly TargetRange[],
+    memory: Uint8Array,
     signal?: AbortSignal,
-  ): Promise<Uint8Array[]> {
+  ): Promise<void> {
     const named = this.#named(file.name);
     const check = (size: number | null) => {
       if (size !== null) checkFileSize(size, file.bytes, named.path);
@@ -70,8 +77,7 @@ export class HttpPlace implements Place {
     const read = await readJoined(ranges, MAX_GAP, readAll).catch((error) => {
       throw error instanceof MissingError ? new MissingFileError(named.path) : error;
     });
-    // Parts are copied, so that the bytes around them can be freed.
-    return read.map((one) => (one.length < one.buffer.byteLength ? one.slice() : one));
+    for (const [i, bytes] of read.entries()) memory.set(bytes, ranges[i].to);
   }
 
   async close(): Promise<void> {

@@ -24,8 +24,9 @@ export function loadIndex(place: Place, manifest: Manifest, call: LongCall): Pro
   const path = `${place.name}/${manifestName(manifest.generation)}`;
   return withPlace(place, async () => {
     // A file of the wrong size is found before anything is read.
-    for (const file of filesOf(manifest))
-      await explained(place, manifest.generation, place.read(file, []));
+    for (const file of filesOf(manifest)) {
+      await explained(place, manifest.generation, place.read(file, [], new Uint8Array()));
+    }
     const content = await openContent(place, manifest, { signal: call.signal });
     const index = asFormatError(path, () => new SimHashIndex(optionsOf(manifest.index)));
     const core = coreOf(index);

@@ -6,12 +6,11 @@
 import { checkByteCount, checkInteger, checkOptions, FormatError, wrongType } from '../base/check';
 import { LONG_CALL } from '../base/long-work';
 import type { Id } from '../index/ids';
-import type { ByteRange } from '../table/arrow/messages';
 import { checkFileSize } from '../table/sealed/seal';
 import { neededAt, openContent, type SomeSegments, withNewest } from './content';
 import { HttpPlace } from './http-place';
 import { type Manifest, manifestGeneration, manifestName } from './manifest';
-import { MissingFileError, type NamedFile, type Place } from './place';
+import { MissingFileError, type NamedFile, type Place, type TargetRange } from './place';
 import { StoredIndex } from './stored-index';
 
 /** How often opening starts again with a newer generation. */
@@ -115,24 +114,28 @@ export class BytePlace implements Place {
     const newest = Math.max(0, ...own);
     const name = manifestName(newest);
     const file = this.#files.get(name);
-    return file === undefined
-      ? null
-      : { name, generation: newest, bytes: await bytesOf(file, 0, sizeOf(file)) };
+    if (file === undefined) return null;
+    return { name, generation: newest, bytes: (await bytesOf(file, 0, sizeOf(file))).slice() };
   }
 
-  async read({ name, bytes }: NamedFile, ranges: readonly ByteRange[], signal?: AbortSignal) {
+  async read(
+    { name, bytes }: NamedFile,
+    ranges: readonly TargetRange[],
+    memory: Uint8Array,
+    signal?: AbortSignal,
+  ): Promise<void> {
     const path = `${this.name}/${name}`;
     const file = this.#files.get(name);
     if (file === undefined) throw new MissingFileError(path);
     checkFileSize(sizeOf(file), bytes, path);
     // A chosen file that was changed or deleted since cannot be read any more.
-    const read = ({ at, length }: ByteRange) =>
+    const read = ({ at, length }: TargetRange) =>
       bytesOf(file, at, at + length).catch((cause) => {
         throw new FormatError(`cannot be read: ${(cause as Error).message}`, path, { cause });
       });
     const results = await Promise.all(ranges.map(read));
     signal?.throwIfAborted();
-    return results;
+    for (const [i, one] of results.entries()) memory.set(one, ranges[i].to);
   }
 
   /** Bytes at hand need no closing. */
@@ -143,8 +146,8 @@ function sizeOf(file: Uint8Array | Blob): number {
   return file instanceof Uint8Array ? file.length : file.size;
 }
 
-/** A copy, since the owner of the bytes may change them. */
+/** A view where bytes are given, which their owner may change. */
 async function bytesOf(file: Uint8Array | Blob, from: number, end: number): Promise<Uint8Array> {
-  if (file instanceof Uint8Array) return new Uint8Array(file.subarray(from, end));
+  if (file instanceof Uint8Array) return file.subarray(from, end);
   return new Uint8Array(await file.slice(from, end).arrayBuffer());
 }

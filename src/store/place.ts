@@ -37,23 +37,16 @@ export interface Place {
    */
   manifest(signal?: AbortSignal): Promise<FoundManifest | null>;
   /**
-   * Reads ranges of a file, in the order given; each result has exactly its length. Reads in
-   * parallel and may join ranges close to each other. Throws a FormatError with the file's name if
-   * the file is missing, ends early, or has another size than the manifest states.
+   * Reads ranges of a file into memory, which does not change any more once it resolves or rejects.
+   * Reads in parallel and may join ranges close to each other. Throws a FormatError with the file's
+   * name if the file is missing, ends early, or has another size than the manifest states.
    */
-  read(file: NamedFile, ranges: readonly ByteRange[], signal?: AbortSignal): Promise<Uint8Array[]>;
-  /** The same into memory; all reads have ended when it resolves or rejects. */
-  readInto?(
+  read(
     file: NamedFile,
     ranges: readonly TargetRange[],
     memory: Uint8Array,
     signal?: AbortSignal,
   ): Promise<void>;
-  /**
-   * Takes back what `read` returned, once no caller reads any result of that call: the space is
-   * used again.
-   */
-  giveBack?(all: Iterable<ArrayBufferView>): void;
   /** Frees open resources. Running reads may fail. */
   close(): Promise<void>;
 }

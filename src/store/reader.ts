@@ -3,7 +3,7 @@
  * checksum. It returns views of the bytes that were read.
  */
 
-import { runOf } from '../base/arrays';
+import { padded, runOf } from '../base/arrays';
 import { asFormatError, FormatError } from '../base/check';
 import type { VectorColumns } from '../index/vectors/row-vectors';
 import { checksum } from '../kernels/xxhash';
@@ -31,12 +31,37 @@ interface FileRange extends ByteRange {
   readonly file: FolderFile;
 }
 
+/**
+ * Memory that one read after another uses: to touch new pages takes two or three times as long as
+ * the system takes to copy a file's bytes into old ones.
+ */
+export class Room {
+  #bytes: Uint8Array = new Uint8Array();
+
+  /** The first bytes, which are not zeroed. */
+  take(length: number): Uint8Array {
+    if (length > MAX_ROOM_BYTES) return newBytes(length);
+    if (length > this.#bytes.length) this.#bytes = newBytes(Math.ceil(1.25 * length));
+    return this.#bytes.subarray(0, length);
+  }
+}
+
+const MAX_ROOM_BYTES = 2 ** 24;
+
+/** Memory that is not zeroed, where the engine has such. */
+function newBytes(length: number): Uint8Array {
+  const { Buffer: Made } = globalThis; // whose slices are views
+  return new Uint8Array(Made?.allocUnsafeSlow(length).buffer ?? length);
+}
+
 /** What is read of blocks besides their rows. */
 export interface Reading {
   /** Whether codes are read where they lie apart. */
   readonly hasCodes?: boolean | undefined;
   readonly hasVectors?: boolean | undefined;
   readonly signal?: AbortSignal | undefined;
+  /** Where bytes go; what was read there before is lost. New memory by default. */
+  readonly room?: Room | undefined;
 }
 
 export class Reader {
@@ -59,20 +84,21 @@ export class Reader {
     how: Reading,
     take: (blocks: readonly LoadedBlock[]) => void | Promise<void>,
   ): Promise<void> {
-    let next = groups.length > 0 ? this.blocks(groups[0], how) : null;
+    const rooms = [new Room(), new Room()];
+    const read = (i: number) => this.blocks(groups[i], { ...how, room: rooms[i % 2] });
+    let next = groups.length > 0 ? read(0) : null;
     for (let i = 1; next !== null; i++) {
       const blocks: LoadedBlock[] = await next;
-      next = i < groups.length ? this.blocks(groups[i], how) : null;
+      next = i < groups.length ? read(i) : null;
       next?.catch(() => undefined); // reported when it is waited for
       await take(blocks);
-      this.giveBack(blocks);
     }
   }
 
   /** Reads blocks, in the order given. */
   async blocks(
     names: readonly BlockName[],
-    { hasCodes = false, hasVectors = false, signal }: Reading,
+    { hasCodes = false, hasVectors = false, signal, room }: Reading,
   ): Promise<LoadedBlock[]> {
     const wanted: StoredBody[] = [];
     const add = ({ segment, block: number }: BlockName, kind: BodyKind) => {
@@ -84,7 +110,7 @@ export class Reader {
       vectors: hasVectors && name.segment.files.vectors ? add(name, 'vectors') : null,
       codes: hasCodes && name.segment.files.codes ? add(name, 'codes') : null,
     }));
-    const read = await this.checked(wanted, signal);
+    const read = await this.checked(wanted, signal, room);
     return names.map(({ segment, block }, i) => {
       const own = places[i];
       const codes = own.codes === null ? null : read[own.codes];
@@ -100,20 +126,13 @@ export class Reader {
     });
   }
 
-  /** Lets the bytes of all blocks of one call be used again. */
-  giveBack(blocks: readonly LoadedBlock[]): void {
-    const views: ArrayBufferView[] = [];
-    for (const { rows, vectors: own } of blocks) {
-      views.push(rows.rows);
-      const held = own.vectors ?? own.sparse?.weights;
-      if (held !== undefined) views.push(held);
-    }
-    this.content.place.giveBack?.(views);
-  }
-
   /** Reads ranges, in the order given; a FormatError where one fails its checksum. */
-  async checked(wanted: readonly StoredBody[], signal?: AbortSignal): Promise<Uint8Array[]> {
-    const bodies = await this.ranges(wanted, signal);
+  async checked(
+    wanted: readonly StoredBody[],
+    signal?: AbortSignal,
+    room?: Room,
+  ): Promise<Uint8Array[]> {
+    const bodies = await this.ranges(wanted, signal, room);
     for (let i = 0; i < wanted.length; i++) {
       if (checksum(bodies[i]) !== wanted[i].checksum) throw this.damaged(wanted[i]);
     }
@@ -126,28 +145,27 @@ export class Reader {
   }
 
   /**
-   * Reads ranges of several files, in the order given. Each result starts at a multiple of 8 bytes
-   * in its buffer, since typed arrays need that.
+   * Reads ranges of several files, in the order given, into one memory, where each starts at a
+   * multiple of 8 bytes, since typed arrays need that.
    */
-  async ranges(wanted: readonly FileRange[], signal?: AbortSignal): Promise<Uint8Array[]> {
-    const results = new Array<Uint8Array>(wanted.length);
-    const { place } = this.content;
-    const byFile = new Map<FolderFile, number[]>();
-    for (const [i, { file }] of wanted.entries()) {
+  async ranges(
+    wanted: readonly FileRange[],
+    signal?: AbortSignal,
+    room?: Room,
+  ): Promise<Uint8Array[]> {
+    const byFile = new Map<FolderFile, TargetRange[]>();
+    let end = 0;
+    const starts = wanted.map(({ file, at, length }) => {
+      const to = end;
+      end += padded(length);
       const own = byFile.get(file);
-      if (own === undefined) byFile.set(file, [i]);
-      else own.push(i);
-    }
-    const reads = Array.from(byFile, async ([file, own]) => {
-      const ranges = own.map((i) => wanted[i]);
-      const read = await this.#of(place.read(file, ranges, signal));
-      for (const [j, i] of own.entries()) {
-        results[i] = read[j].byteOffset % 8 === 0 ? read[j] : read[j].slice();
-      }
+      if (own === undefined) byFile.set(file, [{ at, length, to }]);
+      else own.push({ at, length, to });
+      return to;
     });
-    await allEnded(reads);
-    this.#count(wanted);
-    return results;
+    const memory = room?.take(end) ?? newBytes(end);
+    await allEnded(Array.from(byFile, ([file, own]) => this.into(memory, file, own, signal)));
+    return wanted.map(({ length }, i) => memory.subarray(starts[i], starts[i] + length));
   }
 
   /** Reads ranges of a file into memory; all reads have ended when it resolves or rejects. */
@@ -157,24 +175,10 @@ export class Reader {
     ranges: readonly TargetRange[],
     signal?: AbortSignal,
   ): Promise<void> {
-    const { place } = this.content;
-    if (place.readInto !== undefined) await this.#of(place.readInto(file, ranges, memory, signal));
-    else {
-      const read = await this.#of(place.read(file, ranges, signal));
-      for (const [i, bytes] of read.entries()) memory.set(bytes, ranges[i].to);
-    }
-    this.#count(ranges);
-  }
-
-  #count(ranges: readonly ByteRange[]): void {
+    const { place, manifest } = this.content;
+    await explained(place, manifest.generation, place.read(file, ranges, memory, signal));
     for (const { length } of ranges) this.counts.bytes += length;
     this.counts.reads += ranges.length;
-  }
-
-  /** What a read gives; explains why a file is missing. */
-  #of<T>(reading: Promise<T>): Promise<T> {
-    const { place, manifest } = this.content;
-    return explained(place, manifest.generation, reading);
   }
 }
 

@@ -24,6 +24,7 @@ import {
   placeOf,
   positionsIn,
   Reader,
+  Room,
 } from './reader';
 
 /** Vectors of a folder that are read together; of a host all that may be needed. */
@@ -66,6 +67,8 @@ export class StoredRows implements Searched, SearchedPart {
   #scratchCount = 0;
   /** The blocks of the next group of a scan, while they are read. */
   #ahead: { group: number; blocks: Promise<LoadedBlock[]> } | null = null;
+  /** Where groups of a scan are read in turn. */
+  readonly #rooms = [new Room(), new Room()];
   /** The partitions that were loaded last. */
   #pinned: Iterable<number> = [];
   /** The ids that were read for results. */
@@ -201,10 +204,19 @@ export class StoredRows implements Searched, SearchedPart {
   }
 
   async #loadGroup(group: number, signal: AbortSignal | undefined): Promise<void> {
-    const read = (i: number) => this.reader.blocks(this.#scanned[i], { hasCodes: true, signal });
-    const blocks = await (this.#ahead?.group === group ? this.#ahead.blocks : read(group));
+    const read = (i: number) => {
+      const how = { hasCodes: true, signal, room: this.#rooms[i % 2] };
+      return this.reader.blocks(this.#scanned[i], how);
+    };
+    let ahead = this.#ahead;
     this.#ahead = null;
-    this.#setScratch(blocks);
+    if (ahead?.group !== group) {
+      // Both rooms may be written to.
+      await ahead?.blocks.catch(() => undefined);
+      ahead = null;
+      this.#setScratch([]);
+    }
+    this.#setScratch(await (ahead?.blocks ?? read(group)));
     if (group + 1 === this.blockCount) return;
     const next = { group: group + 1, blocks: read(group + 1) };
     next.blocks.catch(() => undefined); // reported when it is waited for
@@ -222,7 +234,6 @@ export class StoredRows implements Searched, SearchedPart {
   }
 
   #setScratch(blocks: readonly LoadedBlock[]): void {
-    this.reader.giveBack(this.#scratchBlocks);
     this.#scratchBlocks = blocks;
     this.#scratchPartitions = new Set();
     const count = blocks.reduce((sum, { rows }) => sum + rows.count, 0);
@@ -279,7 +290,6 @@ export class StoredRows implements Searched, SearchedPart {
     for (const [i, { rows: block }] of blocks.entries()) {
       this.#ids.set(missing[i], block.ids?.at(places[i].place) ?? missing[i]);
     }
-    this.reader.giveBack(blocks);
   }
 
   /**

@@ -3,6 +3,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { filesOf, type Manifest } from '../../src/store/manifest';
+import type { Place } from '../../src/store/place';
 import { batchAt, footerStart, readFooter, TAIL_BYTES } from '../../src/table/arrow/messages';
 
 /** Path of the newest manifest. */
@@ -34,4 +35,20 @@ export function bodiesOf(file: Uint8Array): ReturnType<typeof batchAt>[] {
   const start = footerStart(file.subarray(-TAIL_BYTES), file.length);
   const { blocks } = readFooter(file.subarray(start, -TAIL_BYTES), start);
   return blocks.map(({ offset }) => batchAt(file, offset));
+}
+
+/** Ranges of a file, each a copy. */
+export async function rangesIn(
+  place: Place,
+  file: { name: string; bytes: number },
+  ranges: readonly { at: number; length: number }[],
+  signal?: AbortSignal,
+): Promise<Uint8Array[]> {
+  const ends = ranges.map((_, i) =>
+    ranges.slice(0, i + 1).reduce((sum, one) => sum + one.length, 0),
+  );
+  const targets = ranges.map((range, i) => ({ ...range, to: ends[i] - range.length }));
+  const memory = new Uint8Array(ends.at(-1) ?? 0);
+  await place.read(file, targets, memory, signal);
+  return targets.map(({ to, length }) => memory.slice(to, to + length));
 }

@@ -296,3 +296,30 @@ it('finds all rows by a scan that begins while another one reads', async () => {
   expect((await first).rows[0]).toBe(5999);
   await stored.close();
 });
+
+it('scans of several groups of blocks that meet, begin again and are stopped read their own rows', async () => {
+  const bits = 8192;
+  const draws = new Draws(3);
+  const codes = Codes.allocate(9000, { bits });
+  for (let i = 0; i < codes.bytes.length; i++) codes.bytes[i] = draws.integer(256);
+  const index = new SimHashIndex<string>({ bits });
+  await index.addAll(
+    codes,
+    Array.from({ length: codes.count }, (_, i) => `row ${i}`),
+  );
+  const folder = join(root, 'scanned.hs');
+  await saveIndex(index as SimHashIndex, folder);
+  const stored = await openIndex(folder, { memory: '64MB' });
+  const rows = [0, 4500, 8999, 20];
+  for (let round = 0; round < 6; round++) {
+    const stop = new AbortController();
+    const stopped = stored.search(codes.at(7), { k: 3, signal: stop.signal }).catch(() => null);
+    const some = rows.map((row) => stored.search(codes.at(row), { k: 3 }));
+    setTimeout(() => stop.abort(), round);
+    for (const [i, one] of (await Promise.all(some)).entries()) {
+      expect(one.ids).toEqual(index.search(codes.at(rows[i]), { k: 3 }).ids);
+    }
+    await stopped;
+  }
+  await stored.close();
+});
