@@ -21,7 +21,7 @@ const LICENCES = ['0BSD', 'Apache-2.0', 'BSD-2-Clause', 'BSD-3-Clause', 'ISC', '
 /** Packages whose code is in our files, by where it is. */
 const BUNDLED = [
   ...['apache-arrow', 'flatbuffers', 'tslib'], // in the file for pages without a bundler
-  ...['assemblyscript', 'lit-html', 'seedrandom', 'zstddec'],
+  ...['assemblyscript', 'diff', 'lit-html', 'seedrandom', 'zstddec'],
 ];
 
 const manifest = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'));

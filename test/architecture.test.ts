@@ -43,11 +43,12 @@ const ON_DISK = [
 const PACKAGE_LAYERS: Record<string, string[]> = {
   'apache-arrow': ['table'],
   'hyparquet-writer': ['formats'],
+  diff: ['explore/page'],
   'lit-html': ['explore/page'],
   seedrandom: ['base'],
 };
 /** Packages that are bundled, so that those who install us do not. */
-const BUNDLED = ['lit-html', 'seedrandom'];
+const BUNDLED = ['diff', 'lit-html', 'seedrandom'];
 
 const GENERATED = [
   'kernels/hash',

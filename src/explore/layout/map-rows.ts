@@ -8,7 +8,7 @@
  */
 
 import { type InStages, LongWork } from '../../base/long-work';
-import { drawnNumbers, shareAt } from '../../base/random';
+import { drawnNumbers, mixed, shareAt } from '../../base/random';
 import { Highest } from '../../base/top-k';
 import { cluster, pointsOfRows } from '../../clusters/cluster';
 import { Codes } from '../../codes/codes';
@@ -186,7 +186,8 @@ export async function layOut(
   work: LongWork,
 ): Promise<void> {
   const count = neighbors.length;
-  const draw = drawer(count);
+  let draws = 0;
+  const draw = () => Math.floor(((mixed(draws++) >>> 0) / 2 ** 32) * count);
   for (let epoch = 0; epoch < epochs; epoch++) {
     const rate = 1 - epoch / epochs;
     for (let first = 0; first < count; first += MOVED_ROWS) {
@@ -227,18 +228,6 @@ function repel(places: Float32Array, a: number, b: number, rate: number): void {
 
 function limited(step: number): number {
   return step > MAX_STEP ? MAX_STEP : step < -MAX_STEP ? -MAX_STEP : step;
-}
-
-/**
- * Returns a function that draws integers below `count`, by a linear congruential generator
- * (Numerical Recipes). Only high bits are used; a layout needs cheap numbers, not good ones.
- */
-function drawer(count: number): () => number {
-  let state = SEED;
-  return () => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) | 0;
-    return Math.floor(((state >>> 0) / 2 ** 32) * count);
-  };
 }
 
 /** A sample of the points, ascending: neighbours, places and clusters of each. */

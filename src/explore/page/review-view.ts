@@ -4,6 +4,7 @@
  * can be undone.
  */
 
+import { diffArrays } from 'diff';
 import { html, nothing, type TemplateResult } from 'lit-html';
 import { guard } from 'lit-html/directives/guard.js';
 import {
@@ -339,82 +340,28 @@ const WORDS = new RegExp(
     '[\\p{L}\\p{N}\\p{M}]+|\\S)|\\s+',
   'gu',
 );
-/** Changed words, at most: their square is the memory, 16 MB. */
+/** Changed words, at most: the time grows with their number times that of all words. */
 const MAX_CHANGES = 1000;
 
 /**
  * The pieces of both texts in their order: those of sides 0 and -1 joined are `one`, those of 0 and
- * 1 are `other`. With too many changes nothing is taken for common.
+ * 1 are `other`. Between two common ones are what is gone, then what is added. With too many
+ * changes nothing is taken for common.
  */
 export function differences(one: string, other: string): Piece[] {
-  const words = (text: string) => text.match(WORDS) ?? [];
-  return merged(byChanges(words(one), words(other)) ?? [alone(-1, one), alone(1, other)]);
-}
-
-const alone = (side: Piece['side'], text: string): Piece => ({ side, text });
-
-/**
- * The pieces of two lists with the fewest changes, by the algorithm of Myers (1986): its time is in
- * proportion to the lengths times the changes. Null where there are more than MAX_CHANGES. Paths
- * begin at the end of the texts, so that they are followed from the beginning.
- */
-function byChanges(a: readonly string[], b: readonly string[]): Piece[] | null {
-  const most = Math.min(a.length + b.length, MAX_CHANGES);
-  // reach[most + k]: how many parts of a the longest path takes that takes k fewer of b.
-  const reach = new Int32Array(2 * most + 2);
-  const before: Int32Array[] = [];
-  for (let changes = 0; changes <= most; changes++) {
-    before.push(reach.slice());
-    for (let k = -changes; k <= changes; k += 2) {
-      const at = most + k;
-      let taken = isAdded(reach, at, changes, k) ? reach[at + 1] : reach[at - 1] + 1;
-      while (
-        taken < a.length &&
-        taken - k < b.length &&
-        a[a.length - 1 - taken] === b[b.length - 1 - taken + k]
-      ) {
-        taken++;
-      }
-      reach[at] = taken;
-      if (taken >= a.length && taken - k >= b.length) return traced(a, b, before);
-    }
-  }
-  return null;
-}
-
-/** Whether the last change of a path to diagonal k, at `at`, is a part of b, not one of a. */
-const isAdded = (reach: Int32Array, at: number, changes: number, k: number) =>
-  k === -changes || (k !== changes && reach[at - 1] < reach[at + 1]);
-
-/** The pieces along the path whose states before each change are `before`. */
-function traced(
-  a: readonly string[],
-  b: readonly string[],
-  before: readonly Int32Array[],
-): Piece[] {
-  const pieces: Piece[] = [];
-  const most = (before[0].length - 2) / 2;
-  let [i, j] = [0, 0];
-  for (let changes = before.length - 1; changes >= 0; changes--) {
-    const reach = before[changes];
-    const k = a.length - i - (b.length - j);
-    const added = isAdded(reach, most + k, changes, k);
-    const from = changes === 0 ? 0 : added ? reach[most + k + 1] : reach[most + k - 1] + 1;
-    for (; a.length - i > from; i++, j++) pieces.push(alone(0, a[i]));
-    if (changes > 0) pieces.push(added ? alone(1, b[j++]) : alone(-1, a[i++]));
-  }
-  return pieces;
-}
-
-/** Joins neighbouring pieces: between two common ones are what is gone, then what is added. */
-function merged(pieces: readonly Piece[]): Piece[] {
+  const [ours, theirs] = [one, other].map((text) => text.match(WORDS) ?? []);
+  const changes = diffArrays<string>(ours, theirs, { maxEditLength: MAX_CHANGES }) ?? [
+    { removed: true, added: false, value: [one] },
+    { removed: false, added: true, value: [other] },
+  ];
   const runs = [['', '', '']]; // what is gone, what is added, and the common text behind them
-  for (const { side, text } of pieces) {
-    if (side !== 0 && runs[runs.length - 1][2] !== '') runs.push(['', '', '']);
-    runs[runs.length - 1][side === 0 ? 2 : (side + 1) / 2] += text;
+  for (const { removed, added, value } of changes) {
+    const isCommon = !removed && !added;
+    if (!isCommon && runs[runs.length - 1][2] !== '') runs.push(['', '', '']);
+    runs[runs.length - 1][isCommon ? 2 : Number(added)] += value.join('');
   }
   const sides = [-1, 1, 0] as const;
-  return runs.flatMap((run) => run.map((text, i) => alone(sides[i], text))).filter(isThere);
+  return runs
+    .flatMap((run) => run.map((text, i) => ({ side: sides[i], text })))
+    .filter(({ text }) => text !== '');
 }
-
-const isThere = ({ text }: Piece) => text !== '';
