@@ -9,20 +9,6 @@ import type { SetMemory } from './minwise';
 /** Added to a letter of a script written without spaces. */
 export const DENSE = 0x1_0000;
 
-/** Bases of the numbers of shingles. */
-const LOW = 0x9e37_79b1;
-const HIGH = 0x85eb_ca77;
-
-/** The number of one run of hashes, given as halves, low before high; see `readShingles`. */
-export function shingleNumber(hashes: ArrayLike<number>): { low: number; high: number } {
-  let [low, high] = [0, 0];
-  for (let i = 0; i < hashes.length; i += 2) {
-    low = (Math.imul(low, LOW) + hashes[i]) >>> 0;
-    high = (Math.imul(high, HIGH) + hashes[i + 1]) >>> 0;
-  }
-  return { low, high };
-}
-
 export const wordsKernel = {
   /**
    * Appends to `hashes` the xxHash64 of the UTF-8 bytes of each word in the first `count` letters.
@@ -49,8 +35,8 @@ export const wordsKernel = {
 
   /**
    * Appends to `members` the number of each run of `width` hashes (a shingle): the halves of the
-   * hashes are the digits of `low` to base LOW and of `high` to base HIGH, modulo 2^32. Fewer than
-   * `width` hashes give no number.
+   * hashes are the digits of `low` to base 0x9e3779b1 and of `high` to base 0x85ebca77, modulo
+   * 2^32. Fewer than `width` hashes give no number.
    */
   readShingles(memory: SetMemory, width: number): void {
     const added = memory.hashCount - width + 1;

@@ -112,8 +112,17 @@ export class FrequencyTable {
    */
   entries(): FrequencyEntries {
     const { tokens, documents } = this;
-    const { halves, counts } = sortedCounts(this.#counts);
-    return { tokens, documents, dimensions: new BigUint64Array(halves.buffer), counts };
+    const halves = new Uint32Array(2 * this.size);
+    let at = 0;
+    this.#counts.each((low, high) => {
+      halves[at++] = low;
+      halves[at++] = high;
+    });
+    const dimensions = new BigUint64Array(halves.buffer).sort();
+    const counts = Uint32Array.from({ length: this.size }, (_, i) =>
+      this.#counts.countOf(halves[2 * i], halves[2 * i + 1]),
+    );
+    return { tokens, documents, dimensions, counts };
   }
 
   /**
@@ -132,19 +141,4 @@ export class FrequencyTable {
     }
     return table;
   }
-}
-
-/** The content of a table of counts by ascending hash: the halves of each, and its count. */
-export function sortedCounts(table: HashCounts): { halves: Uint32Array; counts: Uint32Array } {
-  const halves = new Uint32Array(2 * table.size);
-  let at = 0;
-  table.each((low, high) => {
-    halves[at++] = low;
-    halves[at++] = high;
-  });
-  new BigUint64Array(halves.buffer).sort();
-  const counts = Uint32Array.from({ length: table.size }, (_, i) =>
-    table.countOf(halves[2 * i], halves[2 * i + 1]),
-  );
-  return { halves, counts };
 }

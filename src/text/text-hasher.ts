@@ -19,11 +19,10 @@ import type { SparseMatrix, SparseVector } from '../vectors/vectors';
 import { type FrequencyEntries, FrequencyTable } from './frequency-table';
 import {
   BandKeys,
-  hashOfTokens,
+  countsOf,
   type MemberCounts,
   type MemberReader,
   type MinBands,
-  memberCounts,
   readerOf,
   SetReader,
 } from './text-set';
@@ -114,7 +113,6 @@ export class TextHasher {
   /** Of which another thread makes an equal hasher; null if it cannot have the tokens. */
   readonly #options: TextState['options'] | null;
   readonly #reader: MemberReader;
-  readonly #dimensionsOf: ReturnType<typeof hashOfTokens>;
   /** Makes codes where only the set of the tokens counts, not weights; else null. */
   readonly #sets: SetReader | null;
   /** Inverse frequencies by the number of documents with a word, of so many documents. */
@@ -139,7 +137,6 @@ export class TextHasher {
       frequencies.checkOrigin({ tokens: this.tokensName });
     }
     this.#frequencies = frequencies ?? null;
-    this.#dimensionsOf = hashOfTokens(projection, splitter);
     this.#reader = readerOf(projection, splitter, rules);
     const isSet = projection === 'minwise' && frequencies === undefined;
     this.#sets = isSet && this.#reader instanceof SetReader ? this.#reader : null;
@@ -203,9 +200,7 @@ export class TextHasher {
 
   /** The dimensions of a text's tokens in the order of the text; some may repeat. */
   members(text: string): BigUint64Array {
-    const parts: BigUint64Array[] = [];
-    this.#reader.each(text, (members) => parts.push(members.slice()));
-    return concatenated([new BigUint64Array(), ...parts]);
+    return this.#reader.membersOf(text).slice();
   }
 
   /** The code of a text, a new array. Throws a RangeError for a text without words. */
@@ -277,9 +272,9 @@ export class TextHasher {
     if (count !== Number.POSITIVE_INFINITY) {
       checkInteger('count', count, 0, Number.MAX_SAFE_INTEGER);
     }
-    const tokens = [...new Set(this.#splitter.split(normalized(text, this.#rules)))];
-    const hashes = this.#dimensionsOf(tokens);
-    const words = new Map(tokens.map((token, i) => [hashes[i], token]));
+    const tokens = [...this.#splitter.split(normalized(text, this.#rules))];
+    const members = this.#reader.membersOf(text);
+    const words = new Map(tokens.map((token, i) => [members[i], token]));
     const { indices, values } = this.vectorize(text);
     return Array.from(values, (weight, i) => {
       return { word: words.get(indices[i] as bigint) as string, weight };
@@ -289,7 +284,7 @@ export class TextHasher {
   }
 
   #countsIn(text: string): MemberCounts {
-    return memberCounts(this.#reader, text);
+    return countsOf(this.#reader.membersOf(text));
   }
 
   /** The value of a word: that of its count times its inverse frequency. */

@@ -11,14 +11,12 @@
  */
 
 import { grown } from '../base/arrays';
-import { HashCounts } from '../base/hash-tables';
 import { allZero, type RowCodes } from '../hashing/row-hasher';
 import type { Projection, SimHasher } from '../hashing/simhash';
 import { hasKernels } from '../kernels/memory';
 import { MAX_LETTERS, minwiseKernel, type SetMemory, setMemory } from '../kernels/minwise';
-import { DENSE, shingleNumber, wordsKernel } from '../kernels/words';
-import { halves, hashWords } from '../kernels/xxhash';
-import { sortedCounts } from './frequency-table';
+import { DENSE, wordsKernel } from '../kernels/words';
+import { hashWords } from '../kernels/xxhash';
 import {
   DENSE_LETTER,
   hashWord,
@@ -32,16 +30,13 @@ import {
 
 const encoder = new TextEncoder();
 
-/** Members of a part of a text, about: the numbers of a long text are never in memory at once. */
-const PART_MEMBERS = 2 ** 16;
-
-/** Takes the members of a part of a text, which it may change; they are valid during the call. */
-type TakeMembers = (members: BigUint64Array) => void;
-
 /** What the tokens of a text are as numbers. */
 export interface MemberReader {
-  /** Passes on the members of a text in their order, repeats included, part by part. */
-  each(text: string, take: TakeMembers): void;
+  /**
+   * The members of a text in their order, repeats included. The caller may change them; they are
+   * valid until the next call.
+   */
+  membersOf(text: string): BigUint64Array;
 }
 
 /** Reads texts as the sets of their runs of `width` words; a shorter text is one run. */
@@ -51,9 +46,9 @@ export class SetReader implements MemberReader {
     readonly rules: readonly Normalization[],
   ) {}
 
-  each(text: string, take: TakeMembers): void {
-    const memory = this.#read(text, take);
-    if (memory.memberCount > 0) take(membersIn(memory));
+  membersOf(text: string): BigUint64Array {
+    const { members, memberCount } = this.#read(text);
+    return new BigUint64Array(members.buffer, members.byteOffset, memberCount);
   }
 
   /** The codes of texts; messages call the first one row `firstRow`. `keys` collects their keys. */
@@ -82,9 +77,9 @@ export class SetReader implements MemberReader {
   /**
    * Reads the members of a text's set into the memory of this thread: the numbers of its runs of
    * words in order, repeats included, or one number of all its words where there are fewer. Valid
-   * until the next set is read. With `take` all but the last members are passed on.
+   * until the next set is read.
    */
-  #read(given: string, take?: TakeMembers): SetMemory {
+  #read(given: string): SetMemory {
     const text = normalized(given, this.rules);
     const kinds = kindTable();
     const { width } = this;
@@ -95,9 +90,6 @@ export class SetReader implements MemberReader {
       wordsKernel.readShingles(memory, width);
       memory.keepHashes(width - 1);
       from++;
-      if (take === undefined || memory.memberCount < PART_MEMBERS) return;
-      take(membersIn(memory));
-      memory.memberCount = 0;
     };
     const readOdd = (word: string) => {
       if (memory.isFull) roll();
@@ -156,21 +148,18 @@ function lettersInto(
   return next;
 }
 
-function membersIn({ members, memberCount }: SetMemory): BigUint64Array {
-  return new BigUint64Array(members.buffer, members.byteOffset, memberCount);
-}
-
-/** The fastest reader for these tokens: by words where these are all that counts. */
+/**
+ * The fastest reader for these tokens: by words where these are all that counts. Only 'minwise'
+ * takes shingles by the numbers of their words; it needs WebAssembly.
+ */
 export function readerOf(
   projection: Projection,
-  splitter: Splitter,
+  { split, wordsInToken }: Splitter,
   rules: readonly Normalization[],
 ): MemberReader {
-  const { split, wordsInToken } = splitter;
-  // Only 'minwise' takes shingles by the numbers of their words.
-  const isOfWords = wordsInToken === 1 || (wordsInToken !== null && projection === 'minwise');
-  if (isOfWords && hasKernels()) return new SetReader(wordsInToken, rules);
-  return new TokenReader(split, rules, hashOfTokens(projection, splitter));
+  const isRead = projection === 'minwise' || (wordsInToken === 1 && hasKernels());
+  if (isRead && wordsInToken !== null) return new SetReader(wordsInToken, rules);
+  return new TokenReader(split, rules);
 }
 
 /** Reads texts by tokens as strings, which any function may make. */
@@ -178,18 +167,10 @@ class TokenReader implements MemberReader {
   constructor(
     readonly split: Splitter['split'],
     readonly rules: readonly Normalization[],
-    readonly hash: HashTokens,
   ) {}
 
-  each(text: string, take: TakeMembers): void {
-    let tokens: string[] = [];
-    for (const token of this.split(normalized(text, this.rules))) {
-      tokens.push(token);
-      if (tokens.length < PART_MEMBERS) continue;
-      take(this.hash(tokens));
-      tokens = [];
-    }
-    if (tokens.length > 0) take(this.hash(tokens));
+  membersOf(text: string): BigUint64Array {
+    return hashTokens([...this.split(normalized(text, this.rules))]);
   }
 }
 
@@ -199,22 +180,8 @@ export interface MemberCounts {
   readonly counts: Uint32Array;
 }
 
-/** Counts the members of a text. */
-export function memberCounts(reader: MemberReader, text: string): MemberCounts {
-  const parts: MemberCounts[] = [];
-  reader.each(text, (members) => parts.push(countsOf(members)));
-  if (parts.length === 1) return parts[0];
-  const all = new HashCounts();
-  for (const { halves, counts } of parts) {
-    counts.forEach((count, i) => {
-      all.add(halves[2 * i], halves[2 * i + 1], count);
-    });
-  }
-  return sortedCounts(all);
-}
-
 /** Sorts members in place, and counts equal ones. */
-function countsOf(members: BigUint64Array): MemberCounts {
+export function countsOf(members: BigUint64Array): MemberCounts {
   members.sort();
   // By halves, since each element of a BigUint64Array that is read makes an object.
   const halves = halvesIn(members);
@@ -235,25 +202,14 @@ function halvesIn({ buffer, byteOffset, length }: BigUint64Array): Uint32Array {
   return new Uint32Array(buffer, byteOffset, 2 * length);
 }
 
-type HashTokens = (tokens: readonly string[]) => BigUint64Array;
-
-/**
- * The function from tokens to their dimensions: their hashes, or for shingles with 'minwise' the
- * numbers that `SetReader` computes. The kernel hashes many in one call.
- */
-export function hashOfTokens(projection: Projection, { wordsInToken }: Splitter): HashTokens {
-  const areNumbers = projection === 'minwise' && (wordsInToken ?? 1) > 1;
-  if (!areNumbers && hasKernels()) return hashStrings;
-  const hashOne = areNumbers ? hashShingle : hashWord;
-  return (tokens) => BigUint64Array.from(tokens.map(checkToken), hashOne);
-}
-
 function checkToken(token: unknown): string {
   if (typeof token === 'string') return token;
   throw new TypeError(`"tokens" gave a ${typeof token}, not a string`);
 }
 
-function hashStrings(tokens: readonly string[]): BigUint64Array {
+/** The hashes of tokens; the kernel makes many in one call. */
+function hashTokens(tokens: readonly string[]): BigUint64Array {
+  if (!hasKernels()) return BigUint64Array.from(tokens.map(checkToken), hashWord);
   const starts = new Uint32Array(tokens.length + 1);
   for (let i = 0; i < tokens.length; i++) starts[i + 1] = starts[i] + checkToken(tokens[i]).length;
   const units = new Uint16Array(starts[tokens.length]);
@@ -264,16 +220,6 @@ function hashStrings(tokens: readonly string[]): BigUint64Array {
   const hashes = new BigUint64Array(tokens.length);
   hashWords(units, starts, halvesIn(hashes));
   return hashes;
-}
-
-/** The number of a shingle that is given as a string of words, with blanks between them. */
-function hashShingle(shingle: string): bigint {
-  const hashes = shingle.split(' ').flatMap((word) => {
-    const { low, high } = halves(hashWord(word));
-    return [low, high];
-  });
-  const { low, high } = shingleNumber(hashes);
-  return (BigInt(high) << 32n) | BigInt(low);
 }
 
 export interface MinBands {
