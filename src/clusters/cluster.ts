@@ -7,7 +7,7 @@
  * seeded, so that the same rows, options and seed give the same clusters on every machine.
  */
 
-import { isValid } from '../base/arrays';
+import { ascending, isValid } from '../base/arrays';
 import { checkInteger, checkOptions, checkSeed, wrongType, wrongValue } from '../base/check';
 import { LONG_CALL, type LongCall, LongWork } from '../base/long-work';
 import { alea, drawn } from '../base/random';
@@ -22,7 +22,7 @@ import {
   roundedPoints,
 } from '../k-means/k-means';
 import { NO_ROW } from '../kernels/hits';
-import { pointWidth, productsKernel } from '../kernels/products';
+import { type PointRows, pointWidth, productsKernel } from '../kernels/products';
 import { isIndex, type RowSource, type Rows, rowsOf } from '../near/rows';
 import { checkDenseMatrix, type DenseMatrix, isDenseMatrix, lengthsOf } from '../vectors/vectors';
 import { type Cluster, labelsOf, summaries } from './describe';
@@ -98,16 +98,16 @@ const ITERATIONS = 25;
  * the first move raises the objective by 1 %, the third by .2 %.
  */
 const MAX_PASSES = 3;
-/** Rows of the sample of a start for each cluster, and in all at least. */
+/** Rows of the sample of a start for each cluster, and in all at least; and its bytes at most. */
 const SAMPLE_PER_CLUSTER = 64;
 const MIN_SAMPLE = 2 ** 14;
+const MAX_SAMPLE_BYTES = 2 ** 28;
 /** Shares of the sample that the first iterations use, and the fewest rows that one uses. */
 const SHARES = [1 / 8, 1 / 8, 1 / 4, 1 / 4, 1 / 2];
 const MIN_PER_CLUSTER = 32;
 const MIN_ROWS = 2 ** 12;
-/** Rows from which the first centroids are drawn, and the memory that these may take at most. */
+/** Rows from which the first centroids are drawn, for each cluster. */
 const STARTING_PER_CLUSTER = 16;
-const MAX_STARTING_BYTES = 2 ** 28;
 /** Gains of the objective below which a start ends, and below which the whole run ends. */
 const MIN_GAIN = 3e-4;
 const MIN_LAST_GAIN = 1e-5;
@@ -133,7 +133,8 @@ async function kMeans(
   work: LongWork,
 ): Promise<{ nearest: Uint32Array; centroids: Float64Array }> {
   const { length } = points.rows;
-  const sample = Math.min(length, Math.max(SAMPLE_PER_CLUSTER * clusters, MIN_SAMPLE));
+  const most = Math.max(clusters, Math.floor(MAX_SAMPLE_BYTES / pointWidth(points.dimensions)));
+  const sample = Math.min(length, most, Math.max(SAMPLE_PER_CLUSTER * clusters, MIN_SAMPLE));
   const fewest = Math.max(MIN_PER_CLUSTER * clusters, MIN_ROWS);
   const seen = Array.from({ length: ITERATIONS }, (_, i) =>
     Math.min(sample, Math.max(fewest, Math.round((SHARES[i] ?? 1) * sample))),
@@ -153,13 +154,13 @@ async function kMeans(
 /** Runs one start on its own sample until the gain is small. */
 async function started(run: Run) {
   const { points, clusters, random, seen, progress, work } = run;
-  const drawnRows = drawn(points.rows, seen[seen.length - 1], random);
-  const sample = await pointsAt(points, drawnRows, work);
-  const mostRows = Math.floor(MAX_STARTING_BYTES / points.dimensions);
-  const some = Math.min(mostRows, Math.max(STARTING_PER_CLUSTER * clusters, MIN_ROWS));
-  const among = sample.rows.subarray(0, Math.max(clusters, some));
+  const rounded = await roundedAt(points, drawn(points.rows, seen[seen.length - 1], random), work);
+  const sample = roundedOnes(rounded, points.dimensions);
+  const width = pointWidth(points.dimensions);
+  const some = Math.max(STARTING_PER_CLUSTER * clusters, MIN_ROWS);
+  const first = { values: rounded.subarray(0, some * width), width };
   const means = new KMeans(sample, clusters);
-  means.begin(await startingRows(sample, among, { count: clusters, random }, work));
+  means.begin(await startingRows(first, { count: clusters, random }, work));
   const nearest = new Uint32Array(sample.rows.length).fill(NO_ROW);
   let [objective, last] = [0, Number.NEGATIVE_INFINITY];
   for (const [iteration, count] of seen.entries()) {
@@ -208,59 +209,45 @@ async function assigned(
 }
 
 /** Points that are rounded between two steps. */
-const PACKED_POINTS = 1024;
-/** Points that take more bytes are rounded again each time that they are read. */
-const MAX_PACKED_BYTES = 2 ** 28;
+const ROUNDED_POINTS = 1024;
 
-/** The points of some rows only: if they fit, rounded ones that all threads read in place. */
-async function pointsAt(points: Points, rows: Uint32Array, work: LongWork): Promise<Points> {
-  const byteLength = pointWidth(points.dimensions) * rows.length;
-  if (byteLength > MAX_PACKED_BYTES) return { ...points, rows };
-  return roundedOnes(await packedAt(points, rows, work), points.dimensions);
-}
-
-/** The points of some rows, rounded. `rows` of rounded ones must be the first: a view. */
-async function packedAt(points: Points, rows: Uint32Array, work: LongWork): Promise<Int8Array> {
+/** The points of some rows, rounded, where all threads read them in place. */
+async function roundedAt(points: Points, rows: Uint32Array, work: LongWork): Promise<Int8Array> {
   const width = pointWidth(points.dimensions);
-  const { rounded } = points;
-  if (rounded !== undefined) return rounded.subarray(0, width * rows.length);
-  const packed = allocatePoints(rows.length, width);
-  for (let first = 0; first < rows.length; first += PACKED_POINTS) {
-    const end = Math.min(rows.length, first + PACKED_POINTS);
-    roundedPoints(points, rows, { first, end }, packed.subarray(first * width));
+  const rounded = allocatePoints(rows.length, width);
+  for (let first = 0; first < rows.length; first += ROUNDED_POINTS) {
+    const end = Math.min(rows.length, first + ROUNDED_POINTS);
+    roundedPoints(points, rows, { first, end }, rounded.subarray(first * width));
     await work.step();
   }
-  return packed;
+  return rounded;
 }
 
 /**
- * Draws `count` different entries of `rows`, which are the first rows of the points, as the first
- * centroids (k-means++). Each is drawn with a probability in proportion to 1 - cosine to the
- * nearest one before, half the squared distance of unit vectors. Time grows with `count *
- * rows.length`.
+ * Draws `count` different rows of rounded points as the first centroids (k-means++). Each is drawn
+ * with a probability in proportion to 1 - cosine to the nearest one before, half the squared
+ * distance of unit vectors. Time grows with `count` times the rows.
  */
 async function startingRows(
-  points: Points,
-  rows: Uint32Array,
-  draw: { count: number; random: () => number },
+  points: PointRows,
+  { count, random }: { count: number; random: () => number },
   work: LongWork,
 ): Promise<Uint32Array> {
-  const { count, random } = draw;
-  const width = pointWidth(points.dimensions);
-  const packed = await packedAt(points, rows, work);
-  const products = new Float32Array(rows.length);
-  const weights = new Float64Array(rows.length).fill(Number.POSITIVE_INFINITY);
-  const isTaken = new Uint8Array(rows.length);
+  const { values, width } = points;
+  const products = new Float32Array(values.length / width);
+  const rows = products.length;
+  const weights = new Float64Array(rows).fill(Number.POSITIVE_INFINITY);
+  const isTaken = new Uint8Array(rows);
   const chosen = new Uint32Array(count);
-  let next = Math.floor(random() * rows.length);
+  let next = Math.floor(random() * rows);
   for (let i = 0; ; i++) {
-    chosen[i] = rows[next];
+    chosen[i] = next;
     isTaken[next] = 1;
     if (i === count - 1) return chosen;
-    const centroid = packed.slice(next * width, (next + 1) * width);
-    productsKernel.productsInto({ values: packed, width }, centroid, products);
+    const centroid = values.slice(next * width, (next + 1) * width);
+    productsKernel.productsInto(points, centroid, products);
     let total = 0;
-    for (let row = 0; row < rows.length; row++) {
+    for (let row = 0; row < rows; row++) {
       const weight = isTaken[row] === 1 ? 0 : Math.max(0, 1 - products[row]);
       if (weight < weights[row]) weights[row] = weight;
       total += weights[row];
@@ -331,7 +318,7 @@ async function matrixPoints(
     await work.step();
   }
   const valuesAt = (row: number) => values.subarray(row * dimensions, (row + 1) * dimensions);
-  const rows = rowsWhere(rowCount, (row) => norms[row] > 0);
+  const rows = ascending(rowCount).filter((row) => norms[row] > 0);
   return unitPoints({ rowCount, dimensions, rows }, valuesAt, (row) => norms[row]);
 }
 
@@ -339,7 +326,7 @@ async function matrixPoints(
 function heldPoints({ count, validity }: Codes, vectors: DenseVectors): Points {
   const { dimensions } = vectors;
   const normOf = (row: number) => vectors.normOf(row);
-  const rows = rowsWhere(count, (row) => isValid(validity, row) && normOf(row) > 0);
+  const rows = ascending(count).filter((row) => isValid(validity, row) && normOf(row) > 0);
   return unitPoints({ rowCount: count, dimensions, rows }, (row) => vectors.valuesAt(row), normOf);
 }
 
@@ -362,7 +349,7 @@ function codePoints({ bits, bytes, bytesPerCode, count, validity }: Codes): Poin
     rowCount: count,
     dimensions: bits,
     length: Math.sqrt(bits),
-    rows: rowsWhere(count, (row) => isValid(validity, row)),
+    rows: ascending(count).filter((row) => isValid(validity, row)),
     into(row, out, at) {
       const from = row * bytesPerCode;
       for (let bit = 0; bit < bits; bit++) {
@@ -370,12 +357,4 @@ function codePoints({ bits, bytes, bytesPerCode, count, validity }: Codes): Poin
       }
     },
   };
-}
-
-/** The rows for which `holds` is true, ascending. */
-function rowsWhere(rowCount: number, holds: (row: number) => boolean): Uint32Array {
-  const rows = new Uint32Array(rowCount);
-  let count = 0;
-  for (let row = 0; row < rowCount; row++) if (holds(row)) rows[count++] = row;
-  return rows.subarray(0, count);
 }

@@ -74,7 +74,12 @@ export async function clusterByDensity(
   const { rows } = points;
   if (rows.length === 0) throw new Error('clusterByDensity() needs rows, the source has none');
   const graph = await densityGraph(all.codes, minSamples, work);
-  const clusterOfNode = await cutByMass(graph, minClusterSize, work);
+  const tree = new Tree(graph, minClusterSize);
+  for (const [height, pairs] of graph.pairsAt.entries()) {
+    if (pairs.length > 0) tree.join(pairs, height);
+    await work.step();
+  }
+  const clusterOfNode = tree.groups();
   const numbers = new Map<number, number>(); // clusters are numbered by their first row
   const clusterOf = new Int32Array(rows.length).fill(-1);
   rows.forEach((row, i) => {
@@ -88,23 +93,6 @@ export async function clusterByDensity(
   const labels = labelsOf(points, clusterOf);
   const noise = clusterOf.reduce((count, cluster) => count + (cluster < 0 ? 1 : 0), 0);
   return { count: clusters.length, labels, clusters, noise };
-}
-
-/**
- * The group of each node, NONE for noise: those groups of the tree, none within another, whose sum
- * of masses is the largest.
- */
-async function cutByMass(
-  graph: DensityGraph,
-  minimum: number,
-  work: LongWork,
-): Promise<Uint32Array> {
-  const tree = new Tree(graph, minimum);
-  for (const [height, pairs] of graph.pairsAt.entries()) {
-    if (pairs.length > 0) tree.join(pairs, height);
-    await work.step();
-  }
-  return tree.groups();
 }
 
 /** A part of the tree with rows enough, from where it forms to where it joins another. */
@@ -217,7 +205,10 @@ class Tree {
     parent.massBelow += Math.max(mass, branch.massBelow);
   }
 
-  /** The outermost group of each node, or NONE. All rows are one group only if they never split. */
+  /**
+   * The group of each node, NONE for noise: those groups of the tree, none within another, whose
+   * sum of masses is the largest. All rows are one group only if they never split.
+   */
   groups(): Uint32Array {
     const open = [...this.#branchOfRoot.values()];
     for (const branch of open) this.#close(branch, null, 0);

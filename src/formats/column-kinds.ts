@@ -89,7 +89,8 @@ function kindOfNumbers(name: string, values: readonly (number | bigint)[]): Colu
       ? 'float64'
       : 'json';
   }
-  const [least, most] = limitsOf(values);
+  const least = values.reduce((a, b) => (b < a ? b : a));
+  const most = values.reduce((a, b) => (b > a ? b : a));
   if (least < MIN_INT64 || most > MAX_UINT64 || (most > MAX_INT64 && least < 0)) return 'json';
   if (most > MAX_INT64) return 'uint64';
   // Integers that float64 does not hold come as bigints.
@@ -108,16 +109,6 @@ function isFloat(value: bigint): boolean {
   const number = Number(value);
   if (!Number.isFinite(number)) return false;
   return BigInt(number) === value || String(number) === String(value);
-}
-
-function limitsOf(values: readonly (number | bigint)[]): [number | bigint, number | bigint] {
-  let [least] = values;
-  let [most] = values;
-  for (const value of values) {
-    if (value < least) least = value;
-    if (value > most) most = value;
-  }
-  return [least, most];
 }
 
 function isNumbers(value: unknown): boolean {

@@ -19,6 +19,7 @@ import {
   checkColumnCount,
   checkColumns,
   type FormatRows,
+  isTabbed,
   lineError,
   type ReadOptions,
 } from './row-reader';
@@ -54,9 +55,9 @@ class CsvScan extends RecordScan {
    * from the first line. Throws where two names are equal.
    */
   async header(): Promise<string[]> {
-    const { source, options } = this;
+    const { source } = this;
     await this.more();
-    const delimiter = options.isTabbed ? '\t' : guess(this.bytes);
+    const delimiter = isTabbed(source.name) ? '\t' : guess(this.bytes);
     this.#delimiter = delimiter.charCodeAt(0);
     while (!this.step()) {
       if (!(await this.more()))

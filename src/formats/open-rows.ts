@@ -24,7 +24,6 @@ import {
   checkColumns,
   detectFormat,
   type FormatRows,
-  isTabbed,
   MAGIC_BYTES,
   type ReadOptions,
   ROW_FORMATS,
@@ -111,16 +110,15 @@ export async function openRecords(
   inner: Inner = {},
 ): Promise<RowReader> {
   checkSource('source', source);
-  const read = readOptions(given);
   const isPath = typeof source === 'string';
   if ((isPath && given.format !== 'text') || Array.isArray(source)) {
     const shards = await shardsOf(source as string | readonly string[]);
     const name = isPath ? source : `${source[0]} and others`;
-    const { isWanted } = inner;
+    const { isWanted, kinds = new Map() } = inner;
     const from = (first: number) => isWanted && ((row: number) => isWanted(first + row));
     if (shards !== null) {
-      return openShards(shards, name, read.batchRows, (file, first) =>
-        openOne(file, given, { kinds: read.kinds, ...inner, isWanted: from(first) }),
+      return openShards(shards, name, (file, first) =>
+        openOne(file, given, { ...inner, kinds, isWanted: from(first) }),
       );
     }
   }
@@ -133,7 +131,15 @@ async function openOne(
   given: OpenRowsOptions,
   inner: Inner,
 ): Promise<RowReader> {
-  const read = { ...readOptions(given), ...inner };
+  const read: ReadOptions = {
+    columns: given.columns,
+    // Without a prototype, whose names a column may have: "constructor", "__proto__".
+    types: Object.assign(Object.create(null), given.types),
+    kinds: new Map(),
+    batchRows: given.batchRows ?? 8192,
+    maxLineBytes: 2 ** 28,
+    ...inner,
+  };
   const packed =
     typeof source === 'string'
       ? await ByteSource.open(source, inner.states)
@@ -151,25 +157,12 @@ async function openOne(
     const head = await bytes.peek(MAGIC_BYTES);
     const format = given.format ?? detectFormat(bytes.name, head);
     if (head.length === 0) throw new FormatError('empty', bytes.name);
-    const rows = await READERS[format](bytes, { ...read, isTabbed: isTabbed(bytes.name) });
+    const rows = await READERS[format](bytes, read);
     return new RowReader(rows, format, bytes, read.batchRows);
   } catch (error) {
     await packed.close();
     throw error;
   }
-}
-
-/** The options with their defaults. */
-function readOptions(given: OpenRowsOptions): ReadOptions {
-  return {
-    columns: given.columns,
-    isTabbed: false,
-    // Without a prototype, whose names a column may have: "constructor", "__proto__".
-    types: Object.assign(Object.create(null), given.types),
-    kinds: new Map(),
-    batchRows: given.batchRows ?? 8192,
-    maxLineBytes: 2 ** 28,
-  };
 }
 
 /** Rows of an Arrow file or stream, told apart by the first bytes. One batch is in memory. */

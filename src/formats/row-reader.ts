@@ -32,8 +32,6 @@ export interface ReadOptions {
   readonly types: Readonly<Record<string, ColumnType>>;
   /** By column the kind that it has in rows before, as those of other shards. */
   readonly kinds: Map<string, ColumnKind>;
-  /** Whether the name says that tabs separate the cells of CSV. */
-  readonly isTabbed: boolean;
   /** Bytes of a line, or a record of CSV, above which it is refused. */
   readonly maxLineBytes: number;
   /** Called with the bytes of each row of a format of lines; those of its names come first. */
@@ -83,7 +81,7 @@ export class RowReader implements AsyncIterable<RowBatch> {
     rows: FormatRows,
     readonly format: RowFormat,
     private readonly source: ByteSource,
-    private readonly batchRows: number,
+    private readonly batchRows = Number.POSITIVE_INFINITY,
   ) {
     this.file = source.name;
     this.columns = rows.columns;

@@ -112,7 +112,6 @@ function partsOf(pattern: string): { folder: string; form: RegExp } {
 export async function openShards(
   files: readonly string[],
   name: string,
-  batchRows: number,
   open: (file: string, firstRow: number) => Promise<RowReader>,
 ): Promise<RowReader> {
   if (files.length === 0) throw new FormatError('no shard', name);
@@ -145,7 +144,7 @@ export async function openShards(
   const source = ByteSource.folder(name, () => first.close());
   const { columns, header, format } = first;
   const rows = { columns, read, ...(header !== undefined && { header }) };
-  return new RowReader(rows, format, source, batchRows);
+  return new RowReader(rows, format, source);
 }
 
 function sortedNames({ columns }: RowReader): string {

@@ -28,12 +28,6 @@ const LEAST_OVERLAP = 0.5;
 /** Rows between two steps. */
 const STEP_ROWS = 2 ** 10;
 
-/** The common members of a row, and whether it is compared with others. */
-interface CommonRows {
-  readonly commonOf: (row: number) => HashCounts;
-  readonly isCompared: (row: number) => boolean;
-}
-
 export class CommonText {
   /** By row its members that are not common. */
   readonly #rests = new SparseVectors();
@@ -41,13 +35,17 @@ export class CommonText {
   /** By row the number of all members. */
   readonly #sizes: Uint32Array;
 
-  /** Of rows whose vectors are sets. Holds what is left of rows that are compared or templated. */
-  static async of(rows: Rows, own: CommonRows, work: LongWork): Promise<CommonText> {
+  /** Of rows whose vectors are sets; `commonOf` gives the members of a row that are common. */
+  static async of(
+    rows: Rows,
+    commonOf: (row: number) => HashCounts,
+    work: LongWork,
+  ): Promise<CommonText> {
     const { count } = rows.codes;
     const text = new CommonText(count);
     for (let first = 0; first < count; first += STEP_ROWS) {
       const end = Math.min(count, first + STEP_ROWS);
-      text.#take(rows.vectors as SparseVectors, own, first, end);
+      text.#take(rows.vectors as SparseVectors, commonOf, first, end);
       await work.step();
     }
     return text;
@@ -61,7 +59,7 @@ export class CommonText {
   /** Takes the rows `first` to `end - 1`, which follow those taken before. */
   #take(
     sets: SparseVectors,
-    { commonOf, isCompared }: CommonRows,
+    commonOf: (row: number) => HashCounts,
     first: number,
     end: number,
   ): void {
@@ -75,7 +73,6 @@ export class CommonText {
     let at = 0;
     for (let row = first; row < end; row++) {
       const common = commonOf(row);
-      const start = at;
       sets.eachMember(row, (low, high) => {
         this.#sizes[row]++;
         if (common.countOf(low, high) > 0) return;
@@ -83,7 +80,6 @@ export class CommonText {
         halves[2 * at++ + 1] = high;
         this.#restSizes[row]++;
       });
-      if (!isCompared(row) && !this.isTemplated(row)) at = start;
       offsets[row - first + 1] = at;
     }
     const indices = new BigUint64Array(halves.buffer, 0, at);

@@ -362,7 +362,7 @@ type CommonOptions = Pick<GroupOptions, 'minJaccard'> & {
 async function findCommon(
   rows: Rows,
   { common, minJaccard, extend }: CommonOptions,
-  { grouping, keep, near }: GroupRequest,
+  { keep, near }: GroupRequest,
   work: LongWork,
 ): Promise<FoundText> {
   if (common === undefined) return { text: null, stars: null };
@@ -376,24 +376,17 @@ async function findCommon(
   if (extend !== undefined) throw new Error('"common" goes without "extend"');
   if (areGiven) {
     const members = countsOfMembers(common);
-    const ofAll = { commonOf: () => members, isCompared: () => true };
-    return { text: await CommonText.of(rows, ofAll, work), stars: null };
+    return { text: await CommonText.of(rows, () => members, work), stars: null };
   }
   const stars = await starsOf(rows, { keep, near }, work);
-  const ofStars = stars.map((star) => star.rows);
-  const found = await templatesIn(ofStars, rows, common, work);
+  const groups = stars.map((star) => star.rows);
+  const found = await templatesIn(groups, rows, common, work);
   const judged = stars.map((star) => ({ ...star, isVersions: found.versions.has(star.rows) }));
   if (found.templates.size === 0) return { text: null, stars: judged };
   // Rows of a template have its text alone, since what fills its gaps may be text of another one.
   const ofRow: HashCounts[] = new Array(rows.codes.count).fill(found.common);
   for (const [own, members] of found.templates) for (const row of own) ofRow[row] = members;
-  const isCompared = new Uint8Array(ofRow.length).fill(Number(grouping !== 'star'));
-  for (const star of ofStars) for (const row of star) isCompared[row] = 1;
-  const own = {
-    commonOf: (row: number) => ofRow[row],
-    isCompared: (row: number) => isCompared[row] === 1,
-  };
-  return { text: await CommonText.of(rows, own, work), stars: judged };
+  return { text: await CommonText.of(rows, (row) => ofRow[row], work), stars: judged };
 }
 
 /** Groups of rows as a whole. */

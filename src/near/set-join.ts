@@ -26,6 +26,8 @@ interface SetsWanted {
 /** Bits of the number of lists. */
 const MIN_LIST_BITS = 8;
 const MAX_LIST_BITS = 22;
+/** What vectors hold for a member, about. */
+const BYTES_PER_MEMBER = 12;
 /** Members that occur more often count as this frequent, so that count and member fit 53 bits. */
 const MAX_OCCURRENCES = 2 ** 20 - 1;
 /** Subtracted before rounding up, where rounding may have made a product a little too large. */
@@ -93,11 +95,7 @@ class MemberOrder {
 
   /** Counts the members of these collections. */
   static async of(collections: readonly Rows[], work: LongWork): Promise<MemberOrder> {
-    let entries = 0;
-    for (const rows of collections) {
-      for (let row = 0; row < rows.codes.count; row++) entries += entryCountOf(rows, row);
-    }
-    const order = new MemberOrder(entries);
+    const order = new MemberOrder(collections.map(({ vectors }) => vectors as SparseVectors));
     for (const rows of collections) {
       for (let row = 0; row < rows.codes.count; row++) {
         eachMember(rows, row, (member) => {
@@ -109,8 +107,10 @@ class MemberOrder {
     return order;
   }
 
-  private constructor(entries: number) {
-    const bits = Math.max(MIN_LIST_BITS, Math.min(MAX_LIST_BITS, 32 - Math.clz32(entries)));
+  private constructor(vectors: readonly SparseVectors[]) {
+    // About as many lists as members.
+    const members = vectors.reduce((sum, { bytes }) => sum + bytes / BYTES_PER_MEMBER, 0);
+    const bits = Math.max(MIN_LIST_BITS, Math.min(MAX_LIST_BITS, 32 - Math.clz32(members)));
     this.#counts = new Uint32Array(2 ** bits);
     this.#shift = 32 - bits;
   }
@@ -137,12 +137,6 @@ class MemberOrder {
     // The lower 32 bits of a key are the member.
     for (let i = 0; i < lists.length; i++) lists[i] = this.listOf(keys[i] >>> 0);
   }
-}
-
-/** Number of entries of a row, those of weight 0 included. */
-function entryCountOf({ vectors, vectorOf }: Rows, row: number): number {
-  const { from, to } = (vectors as SparseVectors).entriesOf(vectorOf?.[row] ?? row);
-  return to - from;
 }
 
 /** Calls `take` with a 32-bit hash of each member of a row. */
