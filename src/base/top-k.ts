@@ -134,8 +134,8 @@ export function selectSmallest(keys: Float64Array, count: number, k: number): vo
 export class Highest {
   readonly #k: number;
   /** The heap: its entry i has the children 2i + 1 and 2i + 2. The first `#held` entries count. */
-  #rows: Uint32Array;
-  #scores: Float64Array;
+  #rows: Uint32Array<ArrayBuffer>;
+  #scores: Float64Array<ArrayBuffer>;
   #held = 0;
 
   constructor(k: number) {
@@ -158,16 +158,18 @@ export class Highest {
     } else if (this.#k > 0 && this.#isWorse(0, score, row)) this.#sink(this.#held, score, row);
   }
 
-  /** Rows and scores, highest first, as copies. The heap is empty afterwards. */
+  /** Rows and scores, highest first, in the arrays of the heap, which takes nothing afterwards. */
   result(): { rows: Uint32Array<ArrayBuffer>; scores: Float64Array<ArrayBuffer> } {
-    const rows = this.#rows.slice(0, this.#held);
-    const scores = this.#scores.slice(0, this.#held);
-    for (let last = this.#held - 1; last >= 0; last--) {
-      [rows[last], scores[last]] = [this.#rows[0], this.#scores[0]];
-      this.#sink(last, this.#scores[last], this.#rows[last]);
+    const [rows, scores] = [this.#rows, this.#scores];
+    for (let last = this.#held - 1; last > 0; last--) {
+      const [row, score] = [rows[0], scores[0]];
+      this.#sink(last, scores[last], rows[last]);
+      this.#set(last, score, row);
     }
-    this.#held = 0;
-    return { rows, scores };
+    const isFull = this.#held === rows.length;
+    return isFull
+      ? { rows, scores }
+      : { rows: rows.slice(0, this.#held), scores: scores.slice(0, this.#held) };
   }
 
   #grow(): void {

@@ -208,7 +208,7 @@ export function visitsOf(space: Space, query: Query): Visits {
   const places = new Uint16Array(space.count);
   const { partitions, products } = space.nearest(query, space.count);
   for (const [place, p] of partitions.entries()) places[p] = place;
-  return { places, products };
+  return { places, products: products.slice() };
 }
 
 /** An evaluation query with its true neighbours. */

@@ -215,7 +215,7 @@ export class CosineSearch implements Stepped {
     const byEntries = this.#isExact && isDense && this.#probes !== null;
     this.#entries = byEntries
       ? new EntrySearch(
-          (space as Space).tablesOf(this.#query.unit as Float64Array),
+          () => (space as Space).tablesOf(this.#query.unit as Float64Array),
           (space as Space).entriesPerRow * this.#wanted,
         )
       : null;

@@ -82,11 +82,15 @@ export class Space {
   /** A rotation with the rotated centroids, and which of these were made. */
   #encoding: Rotation | null = null;
   readonly #isRotated: Uint8Array;
+  /** The point of a query, and space for the partitions near it. */
+  readonly #point: Int8Array;
+  #nearest: Probes = { partitions: new Uint32Array(), products: new Float32Array() };
 
   constructor(parts: SpaceParts) {
     this.parts = parts;
     this.width = pointWidth(parts.dimensions);
     this.count = parts.tree.centroids.length / this.width;
+    this.#point = new Int8Array(this.width);
     this.#isRotated = new Uint8Array(this.count);
     this.bytesPerEntry = parts.kind === 'dense' ? bytesPerEntryOf(parts.dimensions) : 0;
     this.#rotation =
@@ -147,20 +151,27 @@ export class Space {
     const room = slack === undefined ? count : Math.max(NEAREST, MOST_TIMES * count);
     const { partitions, products } = this.nearest(query, room);
     const visited = slack === undefined ? count : visitCount(products, count, slack);
-    const own = products.subarray(0, visited);
+    const own = products.slice(0, visited);
     for (let i = 0; i < own.length; i++) own[i] = ONE_WEIGHT * (nearness * own[i]);
-    return { partitions: partitions.subarray(0, visited), products: own };
+    return { partitions: partitions.slice(0, visited), products: own };
   }
 
-  /** The `count` partitions nearest to a query, nearly always, and its products with them. */
+  /**
+   * The `count` partitions nearest to a query, nearly always, and its products with them, until the
+   * next call.
+   */
   nearest(query: Query, count: number): Probes {
     const { kind } = this.parts;
-    const point = { values: new Int8Array(this.width), width: this.width };
+    const point = { values: this.#point, width: this.width };
     if (kind === 'dense') roundInto(query.unit as Float64Array, point, 0);
     else if (query.sums === null) this.pointOfCode(query.code, point, 0);
     else roundInto(query.sums, point, 0);
-    const partitions = new Uint32Array(Math.min(count, this.count));
-    const products = new Float32Array(partitions.length);
+    const wanted = Math.min(count, this.count);
+    if (wanted > this.#nearest.partitions.length) {
+      this.#nearest = { partitions: new Uint32Array(wanted), products: new Float32Array(wanted) };
+    }
+    const partitions = this.#nearest.partitions.subarray(0, wanted);
+    const products = this.#nearest.products.subarray(0, wanted);
     orderInto(this.parts.tree, point.values, partitions, products);
     return { partitions, products };
   }

@@ -117,6 +117,10 @@ export function orderInto(
   productsKernel.orderInto({ values: centroids, width }, ranges, query, order, products);
 }
 
+/** Space of the groups of one query. */
+let order = new Uint32Array(64);
+let products = new Float32Array(order.length);
+
 /** At least so many centroids: those of the groups nearest to a query, or all. */
 function rangesNear(
   { centroids, coarse, starts, width }: CentroidTree,
@@ -126,10 +130,13 @@ function rangesNear(
   const count = centroids.length / width;
   const groupCount = starts.length - 1;
   if (wanted >= count || groupCount < 2) return [{ first: 0, end: count }];
-  const groups = new Uint32Array(groupCount);
+  if (groupCount > order.length) {
+    order = new Uint32Array(groupCount);
+    products = new Float32Array(groupCount);
+  }
+  const groups = order.subarray(0, groupCount);
   const ranges = [{ first: 0, end: groupCount }];
-  const rows = { values: coarse, width };
-  productsKernel.orderInto(rows, ranges, query, groups, new Float32Array(groupCount));
+  productsKernel.orderInto({ values: coarse, width }, ranges, query, groups, products);
   const near: Range[] = [];
   for (let i = 0, found = 0; found < wanted; i++) {
     const [first, end] = [starts[groups[i]], starts[groups[i] + 1]];

@@ -264,17 +264,18 @@ const roomBytesOf = (bytesPerRow: number) =>
  * own room.
  */
 export class EntrySearch {
-  readonly #query: ResidualTables;
+  readonly #tablesOf: () => ResidualTables;
   readonly #want: number;
   readonly #looked: Looked[] = [];
   /** Limit, held hits and counts where the last memory had them. */
   #last: Uint32Array | null = null;
-  /** Keys of (weight, row) that were taken out of the memories. */
+  /** Keys of (weight, row), and the tables, where they were taken out of the memories. */
   readonly #kept: number[] = [];
+  #tables: ResidualTables | null = null;
 
-  constructor({ tables, zero, factor }: ResidualTables, want: number) {
-    // A copy, since the tables of a space are overwritten by the next query.
-    this.#query = { tables: tables.slice(), zero, factor };
+  /** `tablesOf` makes the tables of the query, which are copied before it is called again. */
+  constructor(tablesOf: () => ResidualTables, want: number) {
+    this.#tablesOf = tablesOf;
     this.#want = want;
   }
 
@@ -289,7 +290,8 @@ export class EntrySearch {
   enter(list: EntryList, room: Room): Looked {
     let own = this.#looked.find((one) => one.list.memory === list.memory);
     if (own === undefined) {
-      own = new Looked(list, this.#query, this.#want, room, this.#kept);
+      const tables = this.#tables ?? this.#looked[0]?.tables ?? this.#tablesOf();
+      own = new Looked(list, tables, this.#want, room, this.#kept);
       this.#looked.push(own);
     }
     const { state } = own;
@@ -306,6 +308,8 @@ export class EntrySearch {
   suspend(): void {
     if (this.#last === null) return;
     this.#last = this.#last.slice();
+    const own = this.#looked[0]?.tables;
+    if (own !== undefined) this.#tables = { ...own, tables: own.tables.slice() };
     this.#drain();
   }
 
@@ -334,6 +338,8 @@ export class EntrySearch {
 class Looked {
   readonly list: EntryList;
   readonly state: Uint32Array;
+  /** The tables, in the room. */
+  readonly tables: ResidualTables;
   readonly #memory: LinearMemory;
   readonly #hitsAt: number;
   readonly #kept: number[];
@@ -360,7 +366,9 @@ class Looked {
     integers[3] = shift;
     floats[4] = cutFactor;
     integers[QUERY_STATE / 4] = room.at;
-    bytes.set(query.tables, queryAt + FORMULA_BYTES);
+    const tablesAt = queryAt + FORMULA_BYTES;
+    bytes.set(query.tables, tablesAt);
+    this.tables = { ...query, tables: bytes.subarray(tablesAt, this.#hitsAt) };
   }
 
   /** Moves the hits within a limit out of the memory. */
@@ -383,8 +391,8 @@ class Looked {
     const { buffer } = this.state;
     const end = this.state[NEXT_HIT];
     const count = searchKernels(this.#memory).sortHits(this.state.byteOffset, this.#hitsAt, end);
-    const positions = new Uint32Array(buffer, end, count).slice();
-    const weights = new Uint32Array(buffer, end + 4 * count, count).slice();
+    const numbers = new Uint32Array(buffer, end, 2 * count).slice();
+    const [positions, weights] = [numbers.subarray(0, count), numbers.subarray(count)];
     const named = this.list.positions ?? null;
     if (named !== null) for (let i = 0; i < count; i++) positions[i] = named[positions[i]];
     return { weights, rows: null, positions };

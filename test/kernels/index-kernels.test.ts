@@ -310,7 +310,7 @@ describe.each([
       [101, 333, 300.25],
     ];
     for (const want of [1, 20, 1000]) {
-      const search = new Search(query, want);
+      const search = new Search(() => query, want);
       /** Of each row 2,048 less 2,048 times its cosine, or that by its sides if it is less. */
       const expected = new Map<number, number>();
       for (const [first, end, more] of ranges) {
@@ -359,7 +359,7 @@ describe.each([
       0,
     ]);
     const found = (want: number, some: number[][]) => {
-      const search = new Search(query, want);
+      const search = new Search(() => query, want);
       search.look({ memory, rowOf: (entry) => entry }, Uint32Array.from(some.flat()));
       return foundBy(search);
     };
@@ -387,7 +387,7 @@ it.each([1, 9, 16, 17, 31, 32, 41, 64, 75])(
       [0, (count + 1) >> 1],
     ]) {
       const found = [ScalarEntrySearch, EntrySearch].map((Search) => {
-        const search = new Search(query, 7);
+        const search = new Search(() => query, 7);
         const range = [
           ...entriesAt(memory, memory.bytes.byteOffset),
           first,
@@ -419,9 +419,15 @@ it('entries in several memories, of searches that take turns, are as in plain lo
     { memory, rowOf: (entry: number) => 2 * entry },
     { memory: other, rowOf: (entry: number) => 2 * entry + 1 },
   ];
+  // Tables that are overwritten as soon as a search has looked at entries.
+  const shared = { ...query, tables: query.tables.slice() };
+  const tablesOf = () => {
+    shared.tables.set(query.tables);
+    return shared;
+  };
   const bits = new Uint32Array(Float32Array.from({ length: 10 }, (_, i) => 900 - 100 * i).buffer);
   const keysOf = (Search: typeof EntrySearch | typeof ScalarEntrySearch, areInTurn: boolean) => {
-    const searches = [1, 20, 5000].map((want) => new Search(query, want));
+    const searches = [1, 20, 5000].map((want) => new Search(tablesOf, want));
     for (const [round, one] of bits.entries()) {
       for (const search of searches) {
         // Rows one by one, and ranges without rows: more in all than one call of a kernel takes.
@@ -438,11 +444,12 @@ it('entries in several memories, of searches that take turns, are as in plain lo
             ];
           });
           search.look(list, Uint32Array.from(pieces.flat()));
+          shared.tables.fill(0);
         }
         search.suspend();
       }
       if (!areInTurn) continue;
-      const between = new Search(query, 3);
+      const between = new Search(() => query, 3);
       between.look(
         lists[0],
         Uint32Array.of(...entriesAt(memory, memory.bytes.byteOffset), 0, 0, 480, bits[0], 0),

@@ -66,8 +66,9 @@ export class ScalarEntrySearch {
   readonly #query: ResidualTables & Formulas;
   readonly #hits: FallingLimit;
 
-  constructor(tables: ResidualTables, want: number) {
-    this.#query = { ...tables, ...formulasOf(tables) };
+  constructor(tablesOf: () => ResidualTables, want: number) {
+    const given = tablesOf();
+    this.#query = { ...given, tables: given.tables.slice(), ...formulasOf(given) };
     this.#hits = new FallingLimit(MAX_RESIDUAL_WEIGHT, want);
   }
 
