@@ -18,18 +18,13 @@ import {
 import { MAX_ROWS } from './ids';
 import type { IndexCore } from './index-core';
 import { isFlat, matrixOf } from './query';
-import type { RowsToAppend } from './rows';
+import type { NewRows } from './rows';
 
 /** What `addAll` takes: vectors in any form, or ready codes. */
 export type RowsToAdd = VectorBatch | Float32Array | Float64Array | Codes;
 
 /** Checked rows, without their ids. */
-interface Addition {
-  readonly count: number;
-  readonly codes: Uint8Array;
-  isNull(i: number): boolean;
-  /** What the index holds of the rows; null where it holds no vectors. */
-  readonly vectors: DenseMatrix | SparseMatrix | null;
+interface Addition extends Omit<NewRows, 'ids'> {
   /** True of codes that other options made. */
   readonly isForeign: boolean;
 }
@@ -116,25 +111,6 @@ function additionOfCodes(core: IndexCore, codes: Codes): Addition {
   }
   const { count, bytes } = codes;
   return { count, codes: bytes, isNull: (i) => codes.isNull(i), vectors: null, isForeign };
-}
-
-/** Rows `first` to `end - 1` of an addition, with their ids, as they are appended. */
-export function rowsToAppend(
-  { codes, count, isNull, vectors }: Addition,
-  ids: RowsToAppend['ids'],
-  first = 0,
-  end = count,
-): RowsToAppend {
-  const bytesPerCode = codes.length / Math.max(1, count);
-  const isWhole = end - first === count;
-  return {
-    count: end - first,
-    codes: isWhole ? codes : codes.subarray(first * bytesPerCode, end * bytesPerCode),
-    isNull: isWhole ? isNull : (i) => isNull(first + i),
-    ids: isWhole || ids === null ? ids : ids.slice(first, end),
-    appendVectors:
-      vectors === null ? null : (to) => to.append(vectors, first, end, (row) => !isNull(row)),
-  };
 }
 
 function refuseVectors({ isForeign }: IndexCore): void {

@@ -11,7 +11,7 @@ import { type Id, IdRules, idOfKind } from './ids';
 import { afterChanges, type CheckedOptions } from './index-options';
 import { MemoryIndex, type MemoryOptions } from './memory-index';
 import { noVectors, QueryParts } from './query';
-import type { RowsToAppend } from './rows';
+import type { NewRows } from './rows';
 import type { SpaceOrigin } from './train';
 import type { HeldRows, RowVectors } from './vectors/row-vectors';
 
@@ -116,11 +116,11 @@ export class IndexCore extends QueryParts {
     return own === null ? undefined : this.rows.rowOf(own);
   }
 
-  /** Appends checked rows. */
-  append(rows: RowsToAppend, isLast = true): void {
-    this.rows.append(rows, isLast);
+  /** Appends checked rows; see `MemoryIndex.append`. */
+  append(rows: NewRows, isLast = true, first = 0, end = rows.count): void {
+    this.rows.append(rows, isLast, first, end);
     this.changes++;
-    this.#note({ rowsAdded: rows.count });
+    this.#note({ rowsAdded: end - first });
   }
 
   /** Removes a row that is there. */

@@ -11,7 +11,7 @@ import { NO_ROW } from '../kernels/hits';
 import { mostRows } from '../kernels/residual-memory';
 import { BLOCK_ROWS } from '../kernels/residuals';
 import type { Id } from './ids';
-import { Rows, type RowsToAppend } from './rows';
+import { type NewRows, Rows } from './rows';
 import type { Searched } from './searched';
 import { merged, type Placed, type Segment, Tail } from './segment';
 import type { Space } from './space';
@@ -106,11 +106,12 @@ export class MemoryIndex {
   }
 
   /**
-   * Appends rows. A long call passes `isLast` false, and lets `settle` make a segment of the tail.
+   * Appends new rows `first` to `end - 1`. A long call passes `isLast` false, and lets `settle` make
+   * a segment of the tail.
    */
-  append(rows: RowsToAppend, isLast = true): void {
-    if (this.#tail.rows.count + rows.count > this.#roomOfMemory) this.#seal();
-    this.#tail.rows.append(rows);
+  append(rows: NewRows, isLast = true, first = 0, end = rows.count): void {
+    if (this.#tail.rows.count + end - first > this.#roomOfMemory) this.#seal();
+    this.#tail.rows.append(rows, first, end);
     if (isLast && this.#tail.rows.count >= this.#tailRows) this.#seal();
   }
 

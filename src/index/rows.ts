@@ -7,6 +7,7 @@
 import { ascending } from '../base/arrays';
 import { CodeMemory } from '../kernels/code-memory';
 import { NO_ROW, type RowCodes } from '../kernels/hits';
+import type { DenseMatrix, SparseMatrix } from '../vectors/vectors';
 import { type Id, IdLookup } from './ids';
 import type { Query } from './query';
 import type { RowsToPlace } from './space';
@@ -20,14 +21,14 @@ const NULL = 1;
 const REMOVED = 2;
 
 /** New rows, as the index checked and hashed them. */
-export interface RowsToAppend {
+export interface NewRows {
   readonly count: number;
   /** Codes of all rows, one after another; zeros of null rows. */
   readonly codes: Uint8Array;
   isNull(i: number): boolean;
   readonly ids: readonly Id[] | null;
-  /** Appends the vectors of all rows; null where the index holds none. */
-  readonly appendVectors: ((to: RowVectors) => void) | null;
+  /** What the index holds of them; null where it holds none. */
+  readonly vectors: DenseMatrix | SparseMatrix | null;
 }
 
 /** Rows `firstRow` to `endRow - 1` that are left, at positions 0 to `count - 1`. */
@@ -93,23 +94,28 @@ export class Rows {
     return rows;
   }
 
-  /** Appends rows behind the last, in their order. Only where no row was left out before. */
-  append({ count, codes, isNull, ids, appendVectors }: RowsToAppend): void {
+  /**
+   * Appends new rows `first` to `end - 1` behind the last, in their order. Only where no row was
+   * left out before.
+   */
+  append({ codes, isNull, ids, vectors }: NewRows, first: number, end: number): void {
     const { bytesPerCode } = this.codes;
+    const count = end - first;
     this.#reserve(count);
-    if (this.vectors !== null) appendVectors?.(this.vectors);
-    this.codes.codes.set(codes, this.count * bytesPerCode);
+    if (vectors !== null) this.vectors?.append(vectors, first, end, (row) => !isNull(row));
+    const own = codes.subarray(first * bytesPerCode, end * bytesPerCode);
+    this.codes.codes.set(own, this.count * bytesPerCode);
     for (let i = 0; i < count; i++) {
       const position = this.count + i;
-      const isMissing = isNull(i);
+      const isMissing = isNull(first + i);
       this.#states[position] = isMissing ? NULL : LIVE;
       this.codes.rows[position] = isMissing ? NO_ROW : this.endRow + i;
     }
     if (ids !== null) {
       this.#ids ??= [];
       for (let i = 0; i < count; i++) {
-        this.#ids.push(ids[i]);
-        this.#lookup?.add(ids[i], this.count + i);
+        this.#ids.push(ids[first + i]);
+        this.#lookup?.add(ids[first + i], this.count + i);
       }
     }
     this.count += count;

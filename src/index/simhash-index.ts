@@ -8,7 +8,7 @@ import { checkOptions, wrongType } from '../base/check';
 import { LONG_CALL, type LongCall, LongWork } from '../base/long-work';
 import type { SimHasher } from '../hashing/simhash';
 import type { Vector } from '../vectors/vectors';
-import { additionOf, additionOfOne, type RowsToAdd, rowsToAppend } from './add-rows';
+import { additionOf, additionOfOne, type RowsToAdd } from './add-rows';
 import { answer, type IndexRow, type SearchResult, searchRequest, withinRequest } from './answer';
 import { answers } from './answering';
 import { duplicate, type Id, IdsOnce } from './ids';
@@ -132,7 +132,7 @@ export class SimHashIndex<I extends Id = Id> {
     const before = id === undefined ? undefined : core.rowOf(id);
     if (before !== undefined && !mayReplace) throw duplicate(0, id as Id, 1);
     const row = core.rows.nextRow;
-    core.append(rowsToAppend(addition, checked.ids));
+    core.append({ ...addition, ids: checked.ids });
     core.ids.take(checked);
     if (addition.isForeign) core.isForeign = true;
     // Only now, when nothing can fail any more.
@@ -171,9 +171,10 @@ export class SimHashIndex<I extends Id = Id> {
     if (addition.isForeign) core.isForeign = true;
     // A batch that has begun is added to its end: the signal counts no more.
     const rest = work.unstopped();
+    const rows = { ...addition, ids };
     for (let first = 0; first < count; first += APPENDED_AT_ONCE) {
       const end = Math.min(count, first + APPENDED_AT_ONCE);
-      core.append(rowsToAppend(addition, ids, first, end), false);
+      core.append(rows, false, first, end);
       if (end < count) await rest.step(end, count);
     }
     await core.rows.settle(rest);

@@ -14,7 +14,7 @@ import { Rows } from '../index/rows';
 import { merged, Tail } from '../index/segment';
 import { coreOf, SimHashIndex } from '../index/simhash-index';
 import type { Space } from '../index/space';
-import type { RowVectors, VectorColumns, VectorStorage } from '../index/vectors/row-vectors';
+import type { VectorColumns, VectorStorage } from '../index/vectors/row-vectors';
 import { type ArrowSource, asArrow } from '../table/arrow/batches';
 import { columnsOfIndex, tableOfVectors, vectorsOfTable } from '../table/sealed/index-rows';
 import {
@@ -139,11 +139,10 @@ function rowsOf(
       numbers[place] = row;
       last = row;
     }
-    const appendVectors = (to: RowVectors) => {
-      to.skip(count);
-      to.restore(vectors, places);
-    };
-    rows.append({ count, codes, isNull: (i) => !isValid(validity, i), ids: own, appendVectors });
+    const isNull = (i: number) => !isValid(validity, i);
+    rows.append({ count, codes, isNull, ids: own, vectors: null }, 0, count);
+    rows.vectors?.skip(count);
+    rows.vectors?.restore(vectors, places);
   }
   core.ids = new IdRules(kind);
   if (ids.length > 0) core.ids.take(core.ids.check(ids, ids.length));

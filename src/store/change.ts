@@ -6,7 +6,7 @@
 
 import { ascending } from '../base/arrays';
 import { type LongCall, LongWork } from '../base/long-work';
-import { additionOf, type RowsToAdd, rowsToAppend } from '../index/add-rows';
+import { additionOf, type RowsToAdd } from '../index/add-rows';
 import { duplicate, type Id, IdRules, IdsOnce } from '../index/ids';
 import { IndexCore } from '../index/index-core';
 import { afterChanges, checkIndexOptions, type RecallReport } from '../index/index-options';
@@ -201,7 +201,7 @@ export class FolderChange {
     await this.#takeColumns(batch.columns, count);
     core.ids.take(checked);
     if (addition.isForeign) core.isForeign = true;
-    core.append(rowsToAppend(addition, ids), false);
+    core.append({ ...addition, ids }, false);
     this.added += count;
     if (this.#waitingBytes > ROWS_SHARE * this.memory) await this.flush();
   }

@@ -30,7 +30,7 @@ function indexOf(bits: number, count: number, draws: Draws) {
   });
   const append = (to: MemoryIndex, first: number, end: number) =>
     to.append({
-      ...{ count: end - first, ids: null, appendVectors: null },
+      ...{ count: end - first, ids: null, vectors: null },
       codes: codes.subarray(first * bytesPerCode, end * bytesPerCode),
       isNull: (i) => isNull(first + i),
     });
