@@ -82,11 +82,11 @@ export { indexFromArrow, indexToArrow } from './store/arrow-index';
 export {
   type Directory,
   openIndexDirectory,
-  type SaveDirectoryOptions,
   saveIndexDirectory,
 } from './store/directory';
 export { type OpenStoredOptions, type OpenUrlOptions, openIndexUrl } from './store/open';
 export type { StoredFigures, StoredIndex } from './store/stored-index';
+export type { SaveIndexOptions } from './store/write-index';
 export type { ArrowSource } from './table/arrow/batches';
 export type { Column, ColumnData } from './table/columns/make';
 export type { ColumnInfo, Fit, NumberArray } from './table/columns/types';

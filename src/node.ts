@@ -33,7 +33,7 @@ export {
 } from './store/index-folder';
 export type { FileKind, FolderFile, TextSettings } from './store/manifest';
 export type { MergeOptions } from './store/merge-folders';
-export { type SaveIndexOptions, saveIndex } from './store/save-index';
+export { saveIndex } from './store/save-index';
 export type {
   FolderHealth,
   FolderProblem,

@@ -11,10 +11,8 @@ import { duplicate, type Id, IdRules, IdsOnce } from '../index/ids';
 import { IndexCore } from '../index/index-core';
 import { afterChanges, checkIndexOptions, type RecallReport } from '../index/index-options';
 import { MemoryIndex } from '../index/memory-index';
-import type { Segment } from '../index/segment';
 import type { Space } from '../index/space';
 import { RowBatch } from '../table/row-batch';
-import { frequenciesToArrow } from '../text/frequency-file';
 import type { FrequencyTable } from '../text/frequency-table';
 import { COLUMN_ROWS, columnsFile, refuseOthers, StoredColumns } from './columns';
 import { type Content, countLive, openContent, RowSet, type StoredSegment } from './content';
@@ -24,7 +22,6 @@ import { findRows, refuseEqualIds } from './id-hashes';
 import {
   type FileKind,
   type FolderFile,
-  filesOf,
   headerOf,
   type IndexHeader,
   type Manifest,
@@ -34,8 +31,7 @@ import {
 import { mergeSegments } from './merge-segments';
 import { type Place, withPlace } from './place';
 import { Reader } from './reader';
-import { removedToArrow, spaceToArrow } from './space-file';
-import { checkFile } from './verify';
+import { type NextSegment, writeFrequencies, writeRemoved, writeSpace } from './write-index';
 import { fileBytesOfRow, layoutOf, memoryOfRow, writeSegment } from './write-segment';
 
 /** Rows to add, with their ids and carried columns. */
@@ -51,12 +47,6 @@ const FILE_BYTES = 3.75 * 2 ** 30;
 const ROWS_SHARE = 0.5;
 /** A segment is written again when it has lost more than this share of its rows. */
 const MAX_REMOVED = 0.5;
-
-/** A segment as the next generation has it, and how many of its rows are there. */
-export interface NextSegment {
-  readonly files: SegmentFiles;
-  live: number;
-}
 
 /** One change of a folder, from its first file to the commit. */
 export class FolderChange {
@@ -142,26 +132,18 @@ export class FolderChange {
     return new FolderChange(folder, base, null, core, how).#run(work);
   }
 
-  async #run<T>(work: (change: FolderChange) => Promise<T>): Promise<T> {
-    try {
-      return await work(this);
-    } catch (error) {
-      throw await this.writer.abandon(error);
-    }
+  #run<T>(work: (change: FolderChange) => Promise<T>): Promise<T> {
+    return this.writer.run(() => work(this));
   }
 
   /** Writes the file of a space; null for none. */
   async writeSpace(space: Space | null): Promise<void> {
-    delete this.files.space;
-    if (space === null) return;
-    const { bytes, rows } = spaceToArrow(space);
-    this.files.space = await this.writer.add('space', bytes, rows);
+    this.files.space = await writeSpace(this.writer, space);
   }
 
   /** Writes the table that weighted the texts. */
   async writeFrequencies(table: FrequencyTable): Promise<void> {
-    const bytes = frequenciesToArrow(table);
-    this.files.frequencies = await this.writer.add('frequencies', bytes, table.size);
+    this.files.frequencies = await writeFrequencies(this.writer, table);
   }
 
   /** The header of the next generation, but for its report. */
@@ -230,11 +212,6 @@ export class FolderChange {
     this.#waitingColumns.push(batch);
   }
 
-  /** How many rows of a segment are there. */
-  liveIn({ firstRow, endRow, files }: SegmentFiles): number {
-    return (files.rows?.rows ?? 0) - this.removed.within(firstRow, endRow).length;
-  }
-
   /** Writes the rows that wait as a segment. */
   async flush(): Promise<void> {
     const { core } = this;
@@ -243,22 +220,13 @@ export class FolderChange {
     const columns = this.#takeWaiting();
     let first = 0;
     for (const segment of core.rows.sealed()) {
-      const { count } = segment.rows;
-      this.segments.push(await this.written(segment, columns?.slice(first, first + count) ?? null));
-      first += count;
+      const { count: live } = segment.rows;
+      const own = columns?.slice(first, first + live) ?? null;
+      const files = await writeSegment(this.writer, this.header, segment, core.rows.space, own);
+      this.segments.push({ files, live });
+      first += live;
     }
     core.rows = new MemoryIndex(core.rows.options, core.rows.space, core.rows.nextRow);
-  }
-
-  /** Writes a segment of rows in memory, and their carried columns. */
-  async written(segment: Segment, columns: RowBatch | null): Promise<NextSegment> {
-    const { core, writer, header } = this;
-    const live = segment.rows.count;
-    const made = await writeSegment(writer, header, segment, core.rows.space);
-    if (columns === null) return { files: made, live };
-    const file = await columnsFile(writer);
-    await file.add(columns);
-    return { files: { ...made, files: { ...made.files, columns: await file.end() } }, live };
   }
 
   /** The carried columns of the rows that wait; null where none are carried. */
@@ -394,19 +362,8 @@ export class FolderChange {
     this.call.signal?.throwIfAborted();
     // The header of the rows that were written: an index in memory may change from here on.
     const { generation: _, previous: __, checksum: ___, ...made } = this.provisional();
-    const left: number[] = [];
-    for (const { files, live } of this.segments) {
-      if (live === files.files.rows?.rows) continue;
-      for (const row of this.removed.within(files.firstRow, files.endRow)) left.push(row);
-    }
-    const files = { ...made.files };
-    if (left.length > 0) {
-      const rows = Uint32Array.from(left);
-      files.removed = await writer.add('removed', removedToArrow(rows), rows.length);
-    }
-    // Read back before the commit: only what opens is published.
-    const named = new Set(filesOf({ ...made, files }).map(({ name }) => name));
-    for (const file of writer.added) if (named.has(file.name)) await checkFile(this.folder, file);
+    const removed = await writeRemoved(writer, this.segments, this.removed);
+    const files = { ...made.files, removed };
     return writer.commit({ ...made, index: { ...made.index, report }, files });
   }
 

@@ -7,13 +7,12 @@
  */
 
 import { concatenated } from '../base/arrays';
-import { checkBoolean, checkOptions, wrongType } from '../base/check';
+import { checkOptions, wrongType } from '../base/check';
 import { LONG_CALL, type LongCall } from '../base/long-work';
 import type { Id } from '../index/ids';
-import type { IndexCore } from '../index/index-core';
 import { coreOf, type SimHashIndex } from '../index/simhash-index';
 import { fileChecksum } from '../table/sealed/seal';
-import type { FileWriter, OpenFile } from './blocks';
+import type { OpenFile } from './blocks';
 import { manifestAt, neededAt } from './content';
 import { loadIndex } from './load-index';
 import {
@@ -21,18 +20,24 @@ import {
   FileNames,
   type FolderFile,
   generationOf,
-  headerOf,
   isEnded,
   type Manifest,
   manifestGeneration,
   manifestName,
+  type NewContent,
   namesOf,
   newManifest,
 } from './manifest';
 import { BytePlace, type FilesAtHand, type OpenStoredOptions, openStored } from './open';
-import { spaceToArrow } from './space-file';
 import type { StoredIndex } from './stored-index';
-import { writeSegment } from './write-segment';
+import {
+  checkSaveOptions,
+  type GenerationFiles,
+  noteOrigin,
+  originOf,
+  type SaveIndexOptions,
+  writeIndex,
+} from './write-index';
 
 /** What is used of a `FileSystemDirectoryHandle`. */
 export interface Directory {
@@ -50,14 +55,6 @@ interface DirectoryStream {
   close(): Promise<void>;
   abort(): Promise<void>;
 }
-
-export interface SaveDirectoryOptions extends LongCall {
-  /** Replaces an index that this one was not opened from. */
-  replace?: boolean;
-}
-
-/** By index the checksum of the manifest that it was opened from, or saved as last. */
-const origins = new WeakMap<SimHashIndex, string>();
 
 /**
  * Loads the index of a browser's directory; with `memory` leaves rows in their files and holds up
@@ -81,7 +78,7 @@ export async function openIndexDirectory(
   if (memory !== undefined) return openStored(place, { memory, signal: call.signal });
   const manifest = await neededAt(place);
   const index = await loadIndex(place, manifest, call);
-  origins.set(index, manifest.checksum);
+  noteOrigin(index, null, manifest);
   return index;
 }
 
@@ -101,23 +98,24 @@ export async function openIndexDirectory(
 export async function saveIndexDirectory(
   index: SimHashIndex,
   directory: Directory,
-  options?: SaveDirectoryOptions,
+  options?: SaveIndexOptions,
 ): Promise<void> {
-  const core = coreOf(index);
+  const { rows } = coreOf(index);
   checkDirectory(directory);
-  const { replace, ...call } = checkOptions(options, { replace: checkBoolean, ...LONG_CALL });
+  const given = checkSaveOptions(options, rows.count);
   await alone(directory, async () => {
     const files = await filesIn(directory);
-    const base = await manifestAt(new BytePlace(files, directory.name));
-    if (base !== null && !replace) refuseOthers(index, base, directory.name);
-    const writer = new DirectoryWriter(directory, (base?.generation ?? 0) + 1);
-    const manifest = await save(core, writer, base, call).catch(async (error) => {
+    const place = new BytePlace(files, directory.name);
+    const base = await manifestAt(place);
+    const home = { name: directory.name, path: null };
+    const origin = originOf(index, home, base, given.replace === true);
+    const writer = new DirectoryWriter(directory, base);
+    await writeIndex(writer, index, null, { origin, place }, given).catch(async (error) => {
       await writer.abandon();
       throw error;
     });
-    origins.set(index, manifest.checksum);
     // The generation before stays for its readers.
-    const needed = new Set(base === null ? [] : namesOf(base));
+    const needed = new Set([...writer.needed, ...(base === null ? [] : namesOf(base))]);
     const others = [...files.keys()].filter((name) => !needed.has(name));
     await removeAll(directory, others);
   });
@@ -152,67 +150,19 @@ async function filesIn(directory: Directory): Promise<FilesAtHand> {
   return files;
 }
 
-/** Throws unless an index is of the newest generation, and all that this has is in the index. */
-function refuseOthers(index: SimHashIndex, base: Manifest, name: string): void {
-  const origin = origins.get(index);
-  const replaces = '"replace: true" puts this one in its place';
-  if (origin === undefined) throw new Error(`${name} holds an index, ${replaces}`);
-  if (origin !== base.checksum) {
-    throw new Error(`${name} is at generation ${base.generation}, not the index's: open it again`);
-  }
-  if (base.columns.length === 0 && base.text === null && !base.files.frequencies) return;
-  throw new Error(`${name} carries columns or texts, which are saved on a disk only; ${replaces}`);
-}
-
-/** Writes all rows of an index, and then the manifest, which makes them the newest generation. */
-async function save(
-  core: IndexCore,
-  writer: DirectoryWriter,
-  base: Manifest | null,
-  call: LongCall,
-): Promise<Manifest> {
-  core.refuseIfBusy();
-  const { rows, changes: stamp } = core;
-  const { space } = rows;
-  const segments: Manifest['segments'][number][] = [];
-  let done = 0;
-  for (const segment of rows.sealed()) {
-    call.signal?.throwIfAborted();
-    if (segment.rows.liveCount === 0) continue;
-    const whole = rows.compacted(segment);
-    segments.push(await writeSegment(writer, headerOf(core), whole, space));
-    done += whole.rows.count;
-    call.onProgress?.(done, rows.count);
-  }
-  const made = space && spaceToArrow(space);
-  const files = made && { space: await writer.add('space', made.bytes, made.rows) };
-  if (core.changes !== stamp || core.rows !== rows) {
-    throw new Error('the index was changed while it was saved, nothing was written');
-  }
-  const { generation } = writer;
-  const { bytes, manifest } = newManifest({
-    generation,
-    previous: base?.checksum ?? null,
-    rows: rows.count,
-    index: headerOf(core),
-    text: null,
-    columns: [],
-    segments,
-    files: files ?? {},
-  });
-  await writer.put(manifestName(generation), bytes);
-  return manifest;
-}
-
 /** One save of a directory: the files of its generation. */
-class DirectoryWriter implements FileWriter {
+class DirectoryWriter implements GenerationFiles {
+  readonly #generation: number;
   readonly #names: FileNames;
+  /** After the commit the names of all files of the generation. */
+  needed: readonly string[] = [];
 
   constructor(
     private readonly directory: Directory,
-    readonly generation: number,
+    private readonly base: Manifest | null,
   ) {
-    this.#names = new FileNames(generation);
+    this.#generation = (base?.generation ?? 0) + 1;
+    this.#names = new FileNames(this.#generation);
   }
 
   /** A file that is held until its end: its index is in memory as well. */
@@ -228,12 +178,21 @@ class DirectoryWriter implements FileWriter {
 
   async add(kind: FileKind, bytes: Uint8Array, rows: number): Promise<FolderFile> {
     const name = this.#names.next(kind);
-    await this.put(name, bytes);
+    await this.#put(name, bytes);
     return { name, kind, rows, bytes: bytes.length, checksum: fileChecksum(bytes) };
   }
 
+  /** Writes the manifest, which makes the files the newest generation. */
+  async commit(content: NewContent): Promise<Manifest> {
+    const previous = this.base?.checksum ?? null;
+    const { bytes, manifest } = newManifest({ generation: this.#generation, previous, ...content });
+    await this.#put(manifestName(this.#generation), bytes);
+    this.needed = namesOf(manifest);
+    return manifest;
+  }
+
   /** Writes a file, which is empty until its stream is closed. */
-  async put(name: string, bytes: Uint8Array): Promise<void> {
+  async #put(name: string, bytes: Uint8Array): Promise<void> {
     const file = await this.directory.getFileHandle(name, { create: true });
     const stream = await file.createWritable();
     try {
@@ -247,7 +206,7 @@ class DirectoryWriter implements FileWriter {
 
   /** Deletes what was written. */
   abandon(): Promise<void> {
-    return removeAll(this.directory, [...this.#names.given, manifestName(this.generation)]);
+    return removeAll(this.directory, [...this.#names.given, manifestName(this.#generation)]);
   }
 }
 

@@ -22,23 +22,27 @@ import {
 import { join } from 'node:path';
 import { grown } from '../base/arrays';
 import { FormatError } from '../base/check';
-import { ignore, syncFolder, writeAll, writeSynced } from '../formats/file-io';
+import { checksumOf, ignore, syncFolder, writeAll, writeSynced } from '../formats/file-io';
 import { FileChecksum, PIECE_BYTES } from '../table/sealed/seal';
-import type { FileWriter, OpenFile } from './blocks';
+import type { OpenFile } from './blocks';
 import { LostError, manifestAt, neededAt } from './content';
 import {
+  checkFileChecksum,
   type FileKind,
   FileNames,
   type FolderFile,
+  filesOf,
   generationOf,
   type Manifest,
   manifestGeneration,
   manifestName,
+  type NewContent,
   namesOf,
   newManifest,
   parseManifest,
 } from './manifest';
 import type { FoundManifest } from './place';
+import { type GenerationFiles, holdsIndex } from './write-index';
 
 /** A copy of the newest manifest, for people and other programs. */
 const COPY = 'manifest.json';
@@ -135,20 +139,25 @@ export async function prepareNew(folder: string, replace: boolean): Promise<Mani
   throw holdsIndex(folder);
 }
 
-/** The error for a folder whose index would be replaced without being asked for. */
-export function holdsIndex(folder: string): Error {
-  return new Error(`${folder} holds an index, "replace: true" puts this one in its place`);
+/** Compares the size and checksum of a file with the manifest; throws what is wrong. */
+export async function checkFile(
+  folder: string,
+  file: FolderFile,
+  passed: (bytes: number) => void = () => undefined,
+): Promise<void> {
+  const path = join(folder, file.name);
+  checkFileChecksum(await checksumOf(path, file.bytes, passed), file, path);
 }
 
 /** One save: its files first, then its manifest, which makes all of them the index at once. */
-export class GenerationWriter implements FileWriter {
+export class GenerationWriter implements GenerationFiles {
   readonly generation: number;
-  /** Those given before the commit are deleted by `abandon`. */
+  /** Those given before the commit are deleted after an error. */
   readonly #names: FileNames;
-  /** Files that are open, to be closed by `abandon`. */
+  /** Files that are open, to be closed after an error. */
   readonly #open = new Set<FileHandle>();
   /** The finished files of this generation. */
-  readonly added: FolderFile[] = [];
+  readonly #added: FolderFile[] = [];
 
   /** Writes the generation after `base`, the newest one; null where there is none. */
   constructor(
@@ -177,7 +186,7 @@ export class GenerationWriter implements FileWriter {
       await copy.sync().finally(() => copy.close());
     });
     const taken = { ...file, name };
-    this.added.push(taken);
+    this.#added.push(taken);
     return taken;
   }
 
@@ -189,7 +198,7 @@ export class GenerationWriter implements FileWriter {
     return writtenInPieces(handle, (rows, bytes, checksum) => {
       const made = { name, kind, rows, bytes, checksum };
       this.#open.delete(handle);
-      this.added.push(made);
+      this.#added.push(made);
       return made;
     });
   }
@@ -198,8 +207,11 @@ export class GenerationWriter implements FileWriter {
    * Makes this the newest generation, or throws and leaves the folder as it was. A crash at any
    * moment leaves the old generation or the new one.
    */
-  async commit(content: Omit<Manifest, 'generation' | 'previous' | 'checksum'>): Promise<Manifest> {
+  async commit(content: NewContent): Promise<Manifest> {
     const { generation } = this;
+    // Read back before the commit: only what opens is published.
+    const named = new Set(filesOf(content).map(({ name }) => name));
+    for (const file of this.#added) if (named.has(file.name)) await checkFile(this.folder, file);
     const previous = this.base?.checksum ?? null;
     const { bytes, manifest } = newManifest({ generation, previous, ...content });
     const temporary = await this.#addTemporary(bytes);
@@ -278,8 +290,17 @@ export class GenerationWriter implements FileWriter {
     await syncFolder(this.folder).catch(quietly);
   }
 
+  /** Runs a save; an error deletes what was written. */
+  async run<T>(save: () => Promise<T>): Promise<T> {
+    try {
+      return await save();
+    } catch (error) {
+      throw await this.#abandon(error);
+    }
+  }
+
   /** Deletes what was written after an error; returns the error to throw in its place. */
-  async abandon(error: unknown): Promise<unknown> {
+  async #abandon(error: unknown): Promise<unknown> {
     for (const handle of this.#open) await handle.close().catch(() => undefined);
     for (const name of this.#names.given) {
       await rm(join(this.folder, name), { force: true }).catch(() => undefined);

@@ -86,6 +86,9 @@ export interface Manifest {
   readonly checksum: string;
 }
 
+/** What a generation has, but for its number and what follows from its text. */
+export type NewContent = Omit<Manifest, 'generation' | 'previous' | 'checksum'>;
+
 /** Names of our own files. All other files in a folder are ignored. */
 const NAME = new RegExp(
   `^(${[...SEGMENT_KINDS, ...INDEX_KINDS].join('|')})-(\\d{6,})-(\\d+)-([0-9a-f]{12})\\.arrow$`,
@@ -133,7 +136,8 @@ export function checkFileChecksum(found: string, { checksum: stated }: FolderFil
 
 /** All files of a generation. */
 export function filesOf({ segments, files }: Pick<Manifest, 'segments' | 'files'>): FolderFile[] {
-  return [...segments.flatMap((one) => Object.values(one.files)), ...Object.values(files)];
+  const all = [...segments.flatMap((one) => Object.values(one.files)), ...Object.values(files)];
+  return all.filter((file) => file !== undefined);
 }
 
 /**

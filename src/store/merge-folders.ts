@@ -19,13 +19,14 @@ import {
 import { MemoryIndex } from '../index/memory-index';
 import type { Space } from '../index/space';
 import { Zeros } from '../index/vectors/rounding';
-import { FolderChange, type NextSegment } from './change';
+import { FolderChange } from './change';
 import { openRowless } from './content';
 import { EvaluatedParts, type EvaluationRows, reportOfAnswers } from './evaluated-parts';
 import { FolderPlace } from './folder-place';
 import { neededManifest, prepareNew } from './generations';
 import { type FileKind, type FolderFile, type Manifest, optionsOf } from './manifest';
 import { checkWantedInFiles } from './optimize-stored';
+import type { NextSegment } from './write-index';
 
 export interface MergeOptions extends LongCall {
   /** Replaces the index of the folder. */

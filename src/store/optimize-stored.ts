@@ -18,7 +18,7 @@ import { type Chunk, chunksOf, type EvaluationQuery, type TakeChunks } from '../
 import type { DenseVectors } from '../index/vectors/dense-vectors';
 import { NO_ROW } from '../kernels/hits';
 import { blocksIn, NO_PARTITION } from './blocks';
-import type { FolderChange, NextSegment } from './change';
+import type { FolderChange } from './change';
 import { type Content, noVectorsOf, RowSet, type StoredSegment } from './content';
 import { FolderPlace, withContent } from './folder-place';
 import { loadSegment } from './load-index';
@@ -28,6 +28,7 @@ import { withPlace } from './place';
 import { type BlockName, blockGroups, blockNames, inGroups, type LoadedBlock } from './reader';
 import { SearchQueue, together } from './stored-index';
 import { StoredRows } from './stored-rows';
+import type { NextSegment } from './write-index';
 import { layoutOf, memoryOfRow, writeSegment } from './write-segment';
 
 /**
@@ -93,7 +94,7 @@ async function placeAll(
       const own = new MemoryIndex(core.rows.options, content.space, part.endRow, [held]);
       const index = await own.placed(space, work);
       for (const made of index.sealed()) {
-        pieces.push(await writeSegment(change.writer, change.header, made, space, part));
+        pieces.push(await writeSegment(change.writer, change.header, made, space, null, part));
       }
     }
     const files = await asOneSegment(change, pieces);

@@ -9,22 +9,15 @@ import { join } from 'node:path';
 import { ascending } from '../base/arrays';
 import { asFormatError, checkOptions, FormatError, messageOf, wrongType } from '../base/check';
 import { LONG_CALL, type LongCall } from '../base/long-work';
-import { checksumOf } from '../formats/file-io';
 import { coarseScale, scalesOf } from '../kernels/residuals';
 import { frequenciesFromArrow } from '../text/frequency-file';
 import { idAt, NO_PARTITION, vectorChecks, type WrittenBlock } from './blocks';
 import { COLUMN_ROWS, StoredColumns } from './columns';
 import { openContent, RowSet, type StoredSegment, wholeFile } from './content';
 import { FolderPlace } from './folder-place';
-import { checkCopy, generationsIn, neededManifest } from './generations';
+import { checkCopy, checkFile, generationsIn, neededManifest } from './generations';
 import { eachBucket, hashFile, hashOfId, refuseEqualIds } from './id-hashes';
-import {
-  checkFileChecksum,
-  type FolderFile,
-  filesOf,
-  type Manifest,
-  manifestName,
-} from './manifest';
+import { type FolderFile, filesOf, type Manifest, manifestName } from './manifest';
 import { withPlace } from './place';
 import { blockGroups, bytesOfBlock, copiedIn, type LoadedBlock, Reader } from './reader';
 
@@ -109,16 +102,6 @@ function problemOf(error: unknown, path: string): string {
   if ((error as NodeJS.ErrnoException)?.code === 'ENOENT') return 'missing';
   const message = messageOf(error);
   return message.startsWith(`${path}: `) ? message.slice(path.length + 2) : message;
-}
-
-/** Compares the size and checksum of a file with the manifest; throws what is wrong. */
-export async function checkFile(
-  folder: string,
-  file: FolderFile,
-  passed: (bytes: number) => void = () => undefined,
-): Promise<void> {
-  const path = join(folder, file.name);
-  checkFileChecksum(await checksumOf(path, file.bytes, passed), file, path);
 }
 
 /** Checks what files say of each other, read as searches read them. */

@@ -10,6 +10,7 @@ import type { Rows } from '../index/rows';
 import type { Segment } from '../index/segment';
 import type { Space } from '../index/space';
 import { newResiduals } from '../kernels/residuals';
+import type { RowBatch } from '../table/row-batch';
 import { tableOfVectors } from '../table/sealed/index-rows';
 import { type TableBatch, TableWriter } from '../table/sealed/sealed-table';
 import {
@@ -31,6 +32,7 @@ import {
   vectorChecks,
   type WrittenBlock,
 } from './blocks';
+import { columnsFile } from './columns';
 import { hashFile, hashOfId, MIN_HASHED_ROWS } from './id-hashes';
 import type { FileKind, IndexHeader, SegmentFiles } from './manifest';
 
@@ -158,12 +160,16 @@ export function layoutOf(
   };
 }
 
-/** Writes a segment of rows in memory, none of which is removed; its range of rows may be wider. */
+/**
+ * Writes a segment of rows in memory, none of which is removed, and the columns that they carry;
+ * its range of rows may be wider.
+ */
 export async function writeSegment(
   writer: FileWriter,
   header: IndexHeader,
   segment: Segment,
   space: Space | null,
+  columns: RowBatch | null = null,
   { firstRow, endRow }: Pick<RowRange, 'firstRow' | 'endRow'> = segment.rows,
 ): Promise<SegmentFiles> {
   const { rows } = segment;
@@ -186,7 +192,11 @@ export async function writeSegment(
       await output.add(blockOf(segment, layout, p < partitions ? p : NO_PARTITION, some, ids));
     }
   }
-  return output.end();
+  const made = await output.end();
+  if (columns === null) return made;
+  const file = await columnsFile(writer);
+  await file.add(columns);
+  return { ...made, files: { ...made.files, columns: await file.end() } };
 }
 
 /** Rows of a partition of a segment as a block, by positions, and copies of others. */

@@ -142,7 +142,7 @@ describe.skipIf(!hasChromium)('an index in the file system of a page', () => {
       return [...both, third, count, (await openIndexDirectory(directory)).count];
     });
     expect(outcomes).toEqual([
-      "docs.hs is at generation 2, not the index's: open it again",
+      'docs.hs is at generation 2, this index is of generation 1: open it again',
       'saved',
       'docs.hs holds an index, "replace: true" puts this one in its place',
       600,
@@ -151,6 +151,33 @@ describe.skipIf(!hasChromium)('an index in the file system of a page', () => {
     const names = (await filesIn(page)).map(([name]) => name);
     const manifests = names.filter((name) => name.startsWith('manifest'));
     expect(manifests).toEqual(['manifest-000002.json', 'manifest-000003.json']);
+  });
+
+  it('writes what changed, and carries columns and texts on', async () => {
+    const { page } = await openAddress(host.url);
+    await saved(page);
+    const columns = await page.evaluate(async () => {
+      const { openIndexDirectory, RowBatch, saveIndexDirectory } = halfspace;
+      const storage = await navigator.storage.getDirectory();
+      const directory = await storage.getDirectoryHandle('docs.hs');
+      const sizes = Array.from({ length: 599 }, (_, i) => i);
+      const index = await openIndexDirectory<string>(directory);
+      const columns = RowBatch.of({ size: sizes });
+      await saveIndexDirectory(index as never, directory, { columns, text: { tokens: 'words' } });
+      index.remove('row 9');
+      await saveIndexDirectory(index as never, directory);
+      const stored = await openIndexDirectory(directory, { memory: '8MB' });
+      const rows = Array.from(await stored.rows()).slice(6, 9);
+      return { rows, ...(await stored.columns(['size'], { rows })) };
+    });
+    expect(columns).toEqual({ rows: [6, 8, 10], size: [6, 7, 9] });
+    const files = new Map(await filesIn(page));
+    const ofLast = [...files.keys()].filter((name) => name.includes('-000003-'));
+    expect(ofLast.map((name) => name.replace(/-.*/, ''))).toEqual(['removed']);
+    const copy = mkdtempSync(join(folder, 'kept-'));
+    for (const [name, bytes] of files) writeFileSync(join(copy, name), Uint8Array.from(bytes));
+    expect((await IndexFolder.verify(copy)).problems).toEqual([]);
+    expect((await IndexFolder.open(copy)).text).toEqual({ tokens: 'words' });
   });
 
   it('passes over a save that did not end, and reports damage', async () => {

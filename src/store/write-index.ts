@@ -1,0 +1,267 @@
+/**
+ * Writes an index in memory as a generation of its files, in a folder or in a directory of a
+ * browser. A segment of the index is a segment of the generation: those that the generation before
+ * has stay as they are, others are written next to them. A save over a newer generation than the
+ * index knows is refused.
+ */
+
+import { concatenated, lowerBound } from '../base/arrays';
+import { checkBoolean, checkOptions, wrongType, wrongValue } from '../base/check';
+import { LONG_CALL, type LongCall } from '../base/long-work';
+import type { IndexCore } from '../index/index-core';
+import type { Segment } from '../index/segment';
+import { coreOf, type SimHashIndex } from '../index/simhash-index';
+import type { Space } from '../index/space';
+import { checkBatch, type RowBatch } from '../table/row-batch';
+import { frequenciesToArrow } from '../text/frequency-file';
+import { FrequencyTable } from '../text/frequency-table';
+import type { TextModel } from '../vectors/vectors';
+import type { FileWriter } from './blocks';
+import { StoredColumns } from './columns';
+import { LostError, openContent, RowSet } from './content';
+import {
+  type FolderFile,
+  headerOf,
+  type Manifest,
+  type NewContent,
+  type SegmentFiles,
+  type TextSettings,
+} from './manifest';
+import type { Place } from './place';
+import { Reader } from './reader';
+import { removedToArrow, spaceToArrow } from './space-file';
+import { writeSegment } from './write-segment';
+
+export interface SaveIndexOptions extends LongCall {
+  /** Columns to carry, with a row for each row of the index. */
+  columns?: RowBatch;
+  /**
+   * How texts became vectors, for texts as queries: by their words, or by a sentence model. Kept
+   * when it is not given again.
+   */
+  text?: TextSettings | TextModel;
+  /** The table that weighted the texts. Kept when it is not given again. */
+  frequencies?: FrequencyTable;
+  /** Replaces an index that this one was not opened from. */
+  replace?: boolean;
+}
+
+const OPTIONS = {
+  columns: checkBatch,
+  text: null,
+  frequencies: null,
+  replace: checkBoolean,
+  ...LONG_CALL,
+} as const;
+
+/** Checks the options of a save of so many rows. */
+export function checkSaveOptions(
+  options: SaveIndexOptions | undefined,
+  count: number,
+): SaveIndexOptions {
+  const given = checkOptions(options, OPTIONS);
+  const { columns, text, frequencies } = given;
+  if (columns !== undefined && columns.count !== count) {
+    throw wrongValue('columns', `${count} rows, as the index has`, columns.count);
+  }
+  const made = text as Partial<TextSettings & TextModel> | undefined;
+  if (text !== undefined && typeof (made?.tokens ?? made?.model) !== 'string') {
+    throw wrongType('text', 'an object with "tokens" or "model"', text);
+  }
+  if (frequencies !== undefined && !(frequencies instanceof FrequencyTable)) {
+    throw wrongType('frequencies', 'a FrequencyTable', frequencies);
+  }
+  return given;
+}
+
+/** Writes a generation. */
+export interface GenerationFiles extends FileWriter {
+  /** Publishes what was written: all of it or nothing. */
+  commit(content: NewContent): Promise<Manifest>;
+}
+
+/** The generation that an index was opened from, or saved to last, and what it has of the index. */
+interface Origin {
+  /** The real path of the folder; null of a directory of a browser. */
+  readonly path: string | null;
+  readonly manifest: Manifest;
+  /** Of each segment in memory those that have its rows, until it is merged. */
+  readonly segments: WeakMap<Segment, readonly SegmentFiles[]>;
+  readonly space: Space | null;
+}
+
+const origins = new WeakMap<SimHashIndex, Origin>();
+
+/** Notes the generation that an index was loaded from. */
+export function noteOrigin(index: SimHashIndex, path: string | null, manifest: Manifest): void {
+  const { rows } = coreOf(index);
+  // Segments of a folder are neighbours in one of the index.
+  const filesOf = ({ rows: { firstRow, endRow } }: Segment) =>
+    manifest.segments.filter((one) => one.firstRow >= firstRow && one.firstRow < endRow);
+  const segments = new WeakMap(rows.sealed().map((one) => [one, filesOf(one)]));
+  origins.set(index, { path, manifest, segments, space: rows.space });
+}
+
+/**
+ * What the newest generation, `base`, has of the index; null where there is none, and where the
+ * index replaces another one. Throws where the index is of an older generation.
+ */
+export function originOf(
+  index: SimHashIndex,
+  { name, path }: { name: string; path: string | null },
+  base: Manifest | null,
+  replace: boolean,
+): Origin | null {
+  if (base === null) return null;
+  const origin = origins.get(index);
+  if (origin?.path === path) {
+    if (origin.manifest.checksum === base.checksum) return origin;
+    if (!replace) {
+      throw new LostError(
+        `${name} is at generation ${base.generation}, this index is of generation ` +
+          `${origin.manifest.generation}: open it again`,
+      );
+    }
+  }
+  if (replace) return null;
+  throw holdsIndex(name);
+}
+
+/** The error for a folder whose index would be replaced without being asked for. */
+export function holdsIndex(folder: string): Error {
+  return new Error(`${folder} holds an index, "replace: true" puts this one in its place`);
+}
+
+/** A segment as the next generation has it, and how many of its rows are there. */
+export interface NextSegment {
+  readonly files: SegmentFiles;
+  live: number;
+}
+
+/** How many rows of a segment are there. */
+function liveIn({ firstRow, endRow, files }: SegmentFiles, removed: RowSet): number {
+  return (files.rows?.rows ?? 0) - removed.within(firstRow, endRow).length;
+}
+
+/** Writes the list of the removed rows that segments have; undefined where there are none. */
+export async function writeRemoved(
+  writer: FileWriter,
+  segments: readonly NextSegment[],
+  removed: RowSet,
+): Promise<FolderFile | undefined> {
+  const lists = segments.map(({ files: { firstRow, endRow, files }, live }) =>
+    live === files.rows?.rows ? new Uint32Array() : removed.within(firstRow, endRow),
+  );
+  const rows = concatenated([new Uint32Array(), ...lists]);
+  return rows.length === 0 ? undefined : writer.add('removed', removedToArrow(rows), rows.length);
+}
+
+/** Writes the file of a space; undefined for none. */
+export async function writeSpace(
+  writer: FileWriter,
+  space: Space | null,
+): Promise<FolderFile | undefined> {
+  if (space === null) return undefined;
+  const { bytes, rows } = spaceToArrow(space);
+  return writer.add('space', bytes, rows);
+}
+
+/** Writes the table that weighted the texts. */
+export function writeFrequencies(writer: FileWriter, table: FrequencyTable): Promise<FolderFile> {
+  return writer.add('frequencies', frequenciesToArrow(table), table.size);
+}
+
+/**
+ * Writes an index as the next generation, at a path or without one; of `origin`, the generation
+ * before, whose files are at `place`, segments stay as they are.
+ */
+export async function writeIndex(
+  writer: GenerationFiles,
+  index: SimHashIndex,
+  path: string | null,
+  { origin, place }: { origin: Origin | null; place: Place },
+  given: SaveIndexOptions,
+): Promise<void> {
+  const core = coreOf(index);
+  core.refuseIfBusy();
+  const { rows, changes: stamp } = core;
+  const { space } = rows;
+  const before = origin?.manifest ?? null;
+  const carried = carriedBy(core, place, before, given.columns);
+  const header = headerOf(core);
+  const segments: Origin['segments'] = new WeakMap();
+  const all: NextSegment[] = [];
+  const removed = new RowSet();
+  let done = 0;
+  for (const segment of rows.sealed()) {
+    given.signal?.throwIfAborted();
+    const live = segment.rows.liveCount;
+    if (live === 0) continue;
+    const known = given.columns === undefined ? origin?.segments.get(segment) : undefined;
+    const whole = known ? segment : rows.compacted(segment);
+    const { rows: own } = whole;
+    for (let at = 0; at < own.count; at++) if (own.isRemoved(at)) removed.add(own.rowAt(at));
+    const files = known ?? [
+      await writeSegment(writer, header, whole, space, await carried.of(whole)),
+    ];
+    const next = files.map((one) => ({ files: one, live: liveIn(one, removed) }));
+    const left = next.filter(({ live }) => live > 0);
+    segments.set(
+      whole,
+      left.map(({ files }) => files),
+    );
+    all.push(...left);
+    done += live;
+    given.onProgress?.(done, rows.count);
+  }
+  const { space: spaceFile, frequencies: counted } = before?.files ?? {};
+  const files = {
+    space: origin?.space === space ? spaceFile : await writeSpace(writer, space),
+    frequencies: given.frequencies ? await writeFrequencies(writer, given.frequencies) : counted,
+    removed: await writeRemoved(writer, all, removed),
+  };
+  // Rows that were optimized meanwhile are in the partitions of another space.
+  if (core.changes !== stamp || core.rows !== rows) {
+    throw new Error('the index was changed while it was saved, nothing was written');
+  }
+  const manifest = await writer.commit({
+    rows: rows.count,
+    index: { ...header, report: core.report },
+    text: given.text ?? before?.text ?? null,
+    columns: carried.columns,
+    segments: all.map(({ files }) => files),
+    files,
+  });
+  origins.set(index, { path, manifest, segments, space });
+}
+
+/**
+ * The columns of an index that is saved: those given, with a row for each row that is there;
+ * without them those in the files of the generation before, which are read once.
+ */
+function carriedBy(core: IndexCore, place: Place, before: Manifest | null, given?: RowBatch) {
+  // `select` turns dictionaries into plain columns, as files have them.
+  const columns = given?.select([]).columns ?? before?.columns ?? [];
+  const names = columns.map(({ name }) => name);
+  const live = columns.length === 0 ? new Uint32Array() : core.rows.liveRows();
+  const nextRow = before?.segments.at(-1)?.endRow ?? 0;
+  if (given === undefined && live.length > 0 && live[live.length - 1] >= nextRow) {
+    const wanted = 'give "columns", a row for each of the index';
+    throw new Error(`the folder carries columns (${names.join(', ')}): ${wanted}`);
+  }
+  const read = async () => {
+    const content = await openContent(place, before as Manifest);
+    return new StoredColumns(new Reader(content)).batchOf(names, live);
+  };
+  let all: Promise<RowBatch> | null = null;
+  return {
+    columns,
+    /** Those of the rows of a segment; null where none are carried. */
+    async of({ rows }: Segment): Promise<RowBatch | null> {
+      if (columns.length === 0) return null;
+      const own = Uint32Array.from({ length: rows.count }, (_, at) => rows.rowAt(at)).sort();
+      all ??= given ? Promise.resolve(given) : read();
+      return (await all).select(own.map((row) => lowerBound(live, row)));
+    },
+  };
+}
