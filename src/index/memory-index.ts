@@ -106,8 +106,8 @@ export class MemoryIndex {
   }
 
   /**
-   * Appends new rows `first` to `end - 1`. A long call passes `isLast` false, and lets `settle` make
-   * a segment of the tail.
+   * Appends new rows `first` to `end - 1`. A long call passes `isLast` false, and lets `settle`
+   * make a segment of the tail.
    */
   append(rows: NewRows, isLast = true, first = 0, end = rows.count): void {
     if (this.#tail.rows.count + end - first > this.#roomOfMemory) this.#seal();
