@@ -9,7 +9,7 @@ import { FormatError, nearestName } from '../base/check';
 import type { Call, Streams, Verb } from './call';
 import type { Option } from './options';
 import { wrapped } from './output/figures';
-import { CommandError, isAbort, isClosedPipe, misuseOf, sentenceOf, Talk } from './talk';
+import { CommandError, isClosedPipe, misuseOf, sentenceOf, Talk } from './talk';
 import { COMMON_OPTIONS, VERBS } from './verbs';
 
 /** The version of the package; the build replaces the name by it. */
@@ -59,7 +59,9 @@ export class Command {
     if (isClosedPipe(thrown)) return CLOSED_PIPE;
     const error = (this.#running && misuseOf(thrown, this.#running)) ?? thrown;
     const { signal } = this.streams;
-    if (signal.aborted && (isAbort(error) || error === signal.reason)) return STOPPED;
+    const isAbort =
+      error === signal.reason || (error instanceof Error && error.name === 'AbortError');
+    if (signal.aborted && isAbort) return STOPPED;
     const sentence = sentenceOf(error, this.#running?.text('output'));
     // Several streams may report the same error.
     if (!this.#reported.has(sentence)) this.#talk.error(`halfspace: ${sentence}`);

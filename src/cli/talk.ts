@@ -76,18 +76,8 @@ export function isClosedPipe(error: unknown): boolean {
   return code === 'EPIPE' || code === 'ERR_STREAM_DESTROYED';
 }
 
-export function isAbort(error: unknown): boolean {
-  return error instanceof Error && error.name === 'AbortError';
-}
-
 export function misuse(message: string): CommandError {
   return new CommandError(message, 2);
-}
-
-interface Progress {
-  /** Reports how many are done in all, not since the last call. */
-  at(done: number, total: number): void;
-  end(): void;
 }
 
 /** Least time between two drawings of the line. */
@@ -141,13 +131,14 @@ export class Talk {
    * A line of progress. It is not drawn with `--quiet`, nor where the stream is no terminal, or one
    * without control sequences (TERM=dumb).
    */
-  progress(label: string): Progress {
+  progress(label: string) {
     const isShown = this.stream.isTTY === true && !this.isQuiet && process.env.TERM !== 'dumb';
     const start = performance.now();
     // The time of the last drawing, set so that the first one comes after FIRST_MILLISECONDS.
     let drawn = start + FIRST_MILLISECONDS - REDRAW_MILLISECONDS;
     return {
-      at: (done, total) => {
+      /** Reports how many are done in all, not since the last call. */
+      at: (done: number, total: number) => {
         this.onProgress?.(label, shareOf(done, total));
         const now = performance.now();
         if (!isShown || now - drawn < REDRAW_MILLISECONDS) return;

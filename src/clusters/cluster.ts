@@ -299,7 +299,14 @@ async function pointsOf(source: ClusterSource, work: LongWork): Promise<SourcePo
 export function pointsOfRows({ codes, vectors }: Rows): SourcePoints {
   if (vectors === null || vectors.kind === 'sparse')
     return { points: codePoints(codes), by: 'bits' };
-  return { points: heldPoints(codes, vectors as DenseVectors), by: 'vectors' };
+  // Of rows that the index has now: the vector of one that is removed later stays readable.
+  const { count: rowCount, validity } = codes;
+  const held = vectors as DenseVectors;
+  const { dimensions } = held;
+  const normOf = (row: number) => held.normOf(row);
+  const rows = ascending(rowCount).filter((row) => isValid(validity, row) && normOf(row) > 0);
+  const valuesAt = (row: number) => held.valuesAt(row);
+  return { points: unitPoints({ rowCount, dimensions, rows }, valuesAt, normOf), by: 'vectors' };
 }
 
 /** Rows of a step. */
@@ -320,14 +327,6 @@ async function matrixPoints(
   const valuesAt = (row: number) => values.subarray(row * dimensions, (row + 1) * dimensions);
   const rows = ascending(rowCount).filter((row) => norms[row] > 0);
   return unitPoints({ rowCount, dimensions, rows }, valuesAt, (row) => norms[row]);
-}
-
-/** Rows that the index has now: the vector of a row that is removed later stays readable. */
-function heldPoints({ count, validity }: Codes, vectors: DenseVectors): Points {
-  const { dimensions } = vectors;
-  const normOf = (row: number) => vectors.normOf(row);
-  const rows = ascending(count).filter((row) => isValid(validity, row) && normOf(row) > 0);
-  return unitPoints({ rowCount: count, dimensions, rows }, (row) => vectors.valuesAt(row), normOf);
 }
 
 /** Vectors as points of length 1, scaled when they are read. */

@@ -190,7 +190,11 @@ export class ByteSource implements BytePipe {
    * to back. A file is read where it is, from its beginning; a stream is held in memory.
    */
   async randomAccess(): Promise<ByteFile> {
-    return this.file ?? inMemory(await this.#rest());
+    if (this.file !== null) return this.file;
+    const bytes = await this.#rest();
+    const read: ByteFile['read'] = async (ranges) =>
+      ranges.map(({ at, length }) => bytes.subarray(at, at + length));
+    return { byteCount: bytes.length, read };
   }
 
   async #rest(): Promise<Uint8Array> {
@@ -213,13 +217,6 @@ export class ByteSource implements BytePipe {
 /** All parts in one array; a single part is returned as it is. */
 export function joined(parts: readonly Uint8Array[]): Uint8Array {
   return parts.length === 1 ? parts[0] : concatenated(parts);
-}
-
-function inMemory(bytes: Uint8Array): ByteFile {
-  return {
-    byteCount: bytes.length,
-    read: async (ranges) => ranges.map(({ at, length }) => bytes.subarray(at, at + length)),
-  };
 }
 
 /** How many first bytes show a compression. */

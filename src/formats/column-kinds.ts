@@ -75,7 +75,7 @@ function ownKindOf(
     return kindOfNumbers(name, there as (number | bigint)[]);
   }
   // As integers, whole numbers can be the dimensions of sparse rows.
-  if (all(isNumbers)) {
+  if (all((value) => Array.isArray(value) && value.every((item) => typeof item === 'number'))) {
     const isWhole = (there as number[][]).every((list) => list.every(Number.isSafeInteger));
     return { list: isWhole ? 'int64' : 'float64' };
   }
@@ -109,10 +109,6 @@ function isFloat(value: bigint): boolean {
   const number = Number(value);
   if (!Number.isFinite(number)) return false;
   return BigInt(number) === value || String(number) === String(value);
-}
-
-function isNumbers(value: unknown): boolean {
-  return Array.isArray(value) && value.every((item) => typeof item === 'number');
 }
 
 /** Returns a value in the form that its column takes; throws an Error for one that does not fit. */

@@ -54,7 +54,11 @@ export async function openOutput(path: string, options: OutputOptions): Promise<
   }
   const there = await statOf(path);
   if (there !== null) {
-    for (const input of inputs) await refuseSame(input, path);
+    // Under any name.
+    for (const input of await Promise.all(inputs.map(statOf))) {
+      if (input?.dev !== there.dev || input.ino !== there.ino) continue;
+      throw new Error(`the output ${path} is the input: nothing was written`);
+    }
     if (there.isDirectory()) throw coded(`the output ${path} is a folder`, 'EISDIR', path);
     if (!there.isFile()) return deviceOutput(await open(path, 'w'));
     if (!force) throw new Error(`the output ${path} exists; force (--force) replaces it`);
@@ -187,13 +191,6 @@ export async function writeAll(file: FileHandle, chunks: readonly Uint8Array[]):
       at += (await file.write(chunk, at, Math.min(chunk.length - at, MAX_CALL_BYTES))).bytesWritten;
     }
   }
-}
-
-/** Fails where the output is the same file as the input, under any name. */
-async function refuseSame(input: string, output: string): Promise<void> {
-  const [from, to] = await Promise.all([statOf(input), statOf(output)]);
-  if (from === null || to === null || from.dev !== to.dev || from.ino !== to.ino) return;
-  throw new Error(`the output ${output} is the input: nothing was written`);
 }
 
 /** Writes and syncs a file that must not exist yet; the caller makes it visible by a link. */

@@ -8,7 +8,7 @@
  * integers as marked texts. (Node 20 gives no access to the source text of a number.)
  */
 
-import { isJsonColumn, type RowBatch } from '../table/row-batch';
+import type { RowBatch } from '../table/row-batch';
 import type { ByteSource } from './byte-source';
 import { exactJson, fitter, hex, kindOf, lateColumn } from './column-kinds';
 import { type ColumnPlan, LineScan, RowAssembler, sendRecords } from './records';
@@ -153,16 +153,13 @@ function parseExact(text: string): unknown {
   });
 }
 
-/** Plain values as JSON values: bytes are hexadecimal. */
-function jsonOf(value: unknown): string {
-  return value instanceof Uint8Array ? `"${hex(value)}"` : exactJson(value);
-}
-
-/** The objects of a batch's rows, keys in the order of the columns. */
+/** The objects of a batch's rows, keys in the order of the columns; bytes are hexadecimal. */
 export function jsonRows(batch: RowBatch): string[] {
   const columns = batch.columns.map((column) => {
     const values = batch.values(column.name);
-    const isJson = isJsonColumn(column);
+    const isJson = column.type === 'Json';
+    const jsonOf = (value: unknown) =>
+      value instanceof Uint8Array ? `"${hex(value)}"` : exactJson(value);
     const key = `${JSON.stringify(column.name)}:`;
     return {
       key,

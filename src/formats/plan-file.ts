@@ -5,6 +5,7 @@
  * converts.
  */
 
+import { ascending } from '../base/arrays';
 import {
   asFormatError,
   checkBoolean,
@@ -256,11 +257,14 @@ async function copyRows(
 ): Promise<void> {
   const { column } = given;
   const isArrow = reader.format === 'arrow' || reader.format === 'arrows';
-  const code = isArrow && column !== null ? codesOf(reader.columns, column) : null;
+  const isUsual = ({ name, fits }: ColumnInfo) => name === 'code' && fits.includes('code');
+  const named = column === undefined ? reader.columns.find(isUsual)?.name : column;
+  const code = isArrow ? (named ?? null) : null;
   const checks = new Uint32Array(code === null ? 0 : plan.count);
   await eachBatch(plan, source, reader, given, async (batch) => {
     if (code !== null) checks.set(await checksOf(batch.codes(code)), batch.firstRow);
-    await writer.write(batch.select(keptRows(plan, batch)));
+    const isKept = (row: number) => plan.kept[batch.firstRow + row] === 1;
+    await writer.write(batch.select(ascending(batch.count).filter(isKept)));
   });
   if (code !== null) asFormatError([source].flat().join(', '), () => checkPlan(plan, checks));
 }
@@ -273,21 +277,6 @@ function areRecords({ format, columns }: RowReader, shards: readonly string[] | 
   if (shards !== null) return shards.every((shard) => formatOfPath(shard) === 'jsonl');
   const isFolder = columns.some(({ name }) => name === 'file');
   return OF_LINES.includes(format) && !(isFolder && format === 'text');
-}
-
-/** The column of codes, where there is one. */
-function codesOf(columns: readonly ColumnInfo[], column: string | undefined): string | null {
-  return (
-    column ??
-    columns.find(({ name, fits }) => name === 'code' && fits.includes('code'))?.name ??
-    null
-  );
-}
-
-function keptRows(plan: DedupPlan, { firstRow, count }: RowBatch): number[] {
-  const rows: number[] = [];
-  for (let row = 0; row < count; row++) if (plan.kept[firstRow + row] === 1) rows.push(row);
-  return rows;
 }
 
 /** Fails where the source has another id than the plan's row. */

@@ -136,7 +136,10 @@ export async function openShards(
       await shard.read((batch) => {
         firstRow = start + batch.firstRow + batch.count;
         const place = { firstRow: start + batch.firstRow, file: batch.file as string };
-        return send(ordered(RowBatch.fromArrow(batch.toArrow(), place), names));
+        // In the order of the first shard, as writers need columns in each batch.
+        const isOrdered = batch.columns.every(({ name }, i) => name === names[i]);
+        const own = RowBatch.fromArrow(batch.toArrow(), place);
+        return send(isOrdered ? own : own.only(names));
       });
     }
   };
@@ -149,11 +152,6 @@ export async function openShards(
 
 function sortedNames({ columns }: RowReader): string {
   return JSON.stringify(columns.map(({ name }) => name).sort());
-}
-
-/** A batch with its columns in the order of these names, as writers need them in each batch. */
-function ordered(batch: RowBatch, names: readonly string[]): RowBatch {
-  return batch.columns.every(({ name }, i) => name === names[i]) ? batch : batch.only(names);
 }
 
 /**

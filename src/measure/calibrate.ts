@@ -12,14 +12,7 @@ import { lowerBound } from '../base/arrays';
 import { checkAttached, checkOptions, wrongType, wrongValue } from '../base/check';
 import { LONG_CALL, type LongCall, LongWork } from '../base/long-work';
 import { alea, drawnNumbers } from '../base/random';
-import {
-  checkLeast,
-  JACCARD,
-  type Measure,
-  measureOf,
-  NEAR_COSINE,
-  NEAR_JACCARD,
-} from '../codes/measure';
+import { checkLeast, JACCARD, measureOf, NEAR_COSINE, NEAR_JACCARD } from '../codes/measure';
 import { firstAlike } from '../near/groups';
 import { eachPairs, type PairBatch } from '../near/pairs';
 import {
@@ -167,7 +160,9 @@ export async function calibrateRows(
   work: LongWork,
 ): Promise<Calibration> {
   const { projection } = rows.codes.origin ?? {};
-  const { measure, least } = checkLeast(near, projection) ?? usualLeast(projection);
+  const measure = measureOf(projection);
+  const usual = measure === JACCARD ? NEAR_JACCARD : NEAR_COSINE;
+  const { least } = checkLeast(near, projection) ?? { least: usual };
   const wanted = measure === JACCARD ? { minJaccard: least } : { minCosine: least };
   if (rows.vectors === null || !isVerified(rows, wanted)) {
     throw new Error('"calibrate" compares exactly: give "vectors", or an index that holds them');
@@ -180,8 +175,11 @@ export async function calibrateRows(
   first.forEach((one, i) => {
     if (one !== i) tally.repeat(lowerBound(distinct, present[one]));
   });
-  const judged = known === null ? [] : await scoredOf(rows, known, quiet);
-  const all = [...scored, ...judged];
+  const all = [...scored];
+  if (known !== null) {
+    const similarities = await exactSimilarities(measure, [rows, rows], known, quiet);
+    known.same.forEach((isSame, i) => void all.push({ isSame, similarity: similarities[i] }));
+  }
   for (const { similarity, isSame } of all) tally.score(isSame, tally.levelOf(similarity));
   const take = ({ a, b, cosines, jaccards }: PairBatch) => {
     const similarities = (cosines ?? jaccards) as Float64Array;
@@ -204,19 +202,6 @@ export async function calibrateRows(
       least: leastRecommended ?? (measure === JACCARD ? NEAR_JACCARD : least),
     }),
   };
-}
-
-/** Known pairs of rows with their exact similarities. */
-async function scoredOf(rows: Rows, known: KnownPairs, work: LongWork): Promise<ScoredPair[]> {
-  const measure = measureOf(rows.codes.origin?.projection);
-  const similarities = await exactSimilarities(measure, [rows, rows], known, work);
-  return known.same.map((isSame, i) => ({ isSame, similarity: similarities[i] }));
-}
-
-/** The lowest threshold where none is given. */
-function usualLeast(projection: string | undefined): { measure: Measure; least: number } {
-  const measure = measureOf(projection);
-  return { measure, least: measure === JACCARD ? NEAR_JACCARD : NEAR_COSINE };
 }
 
 /** The lowest threshold, and above it the multiples of a step, up to 1. */
@@ -421,12 +406,11 @@ function editedOf(pieces: readonly string[], { places, vocabulary, share, random
     const word = edited[at];
     const kind = below(4);
     if (kind === 0) edited[at] = '';
-    else if (kind === 1) edited[at] = word + blankFor(word) + otherThan(word);
-    else if (kind === 2 && next !== undefined && edited[next] !== word) {
+    else if (kind === 1) {
+      edited[at] = word + (DENSE_LETTER.test(word) ? '' : ' ') + otherThan(word);
+    } else if (kind === 2 && next !== undefined && edited[next] !== word) {
       [edited[at], edited[next]] = [edited[next], word];
     } else edited[at] = otherThan(word);
   }
   return edited.join('');
 }
-
-const blankFor = (word: string) => (DENSE_LETTER.test(word) ? '' : ' ');

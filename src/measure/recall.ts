@@ -179,16 +179,11 @@ export function liveRows(index: SimHashIndex): Uint32Array {
   return rows;
 }
 
-/** Copies of what an index holds of some of its rows, all of which have codes. */
-interface IndexSample {
-  readonly rows: Uint32Array;
-  readonly codes: Codes;
-  /** Null if the index holds none. */
-  readonly vectors: DenseMatrix | SparseMatrix | null;
-}
-
-/** What the index holds of `rows`, which must not be removed; rows without a code are left out. */
-export function heldOf(index: SimHashIndex, rows: ArrayLike<number>): IndexSample {
+/**
+ * Copies of what the index holds of `rows`, which must not be removed; rows without a code are left
+ * out. The vectors are null if it holds none.
+ */
+export function heldOf(index: SimHashIndex, rows: ArrayLike<number>) {
   const held = Array.from(rows, (row) => index.get(index.idOf(row) as Id)).flatMap((one) =>
     one === undefined || one.code === null ? [] : [{ ...one, code: one.code }],
   );

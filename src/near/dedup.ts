@@ -135,7 +135,8 @@ async function planOf(
   const present = presentRows(rows).filter((row) => row >= first);
   const joined = known && (await joinKnown(plan, present, rows, request, work));
   const order = await orderBy(request.keep, joined ?? present, work);
-  const rank = keepAtMost > 1 ? ranksOf(order, count) : null;
+  const rank = new Uint32Array(count); // by row its position in the order
+  if (keepAtMost > 1) for (const [i, row] of order.entries()) rank[row] = i;
   let grouped = 0;
   for (const { rows: own, kept } of await gatherApart(rows, order, request, stars, work)) {
     for (const row of own) {
@@ -143,7 +144,7 @@ async function planOf(
       plan.duplicateOf[row] = kept;
       if (++grouped % STEP_ROWS === 0) await work.step();
     }
-    if (rank === null) continue;
+    if (keepAtMost === 1) continue;
     const others = own.filter((row) => row !== kept).sort((a, b) => rank[a] - rank[b]);
     for (const row of others.subarray(0, keepAtMost - 1)) plan.duplicateOf[row] = row;
   }
@@ -170,15 +171,6 @@ function checkGrowth(plan: DedupPlan, { codes }: Rows, given: DedupOptions): voi
     '"extend" goes by stars, without "group", "keepAtMost" and "targetRows": a plan does not ' +
       'record them',
   );
-}
-
-/** For each row its position in an order. */
-function ranksOf(order: Uint32Array, count: number): Uint32Array {
-  const ranks = new Uint32Array(count);
-  order.forEach((row, rank) => {
-    ranks[row] = rank;
-  });
-  return ranks;
 }
 
 /** The known plan, and behind it each other row alone; with similarities where both have them. */

@@ -188,7 +188,11 @@ async function findPairs(request: Request, send: Send<PairBatch>, work: LongWork
     });
   };
   if (request.bySets) await pairsOfSets(request, check, work);
-  else await pairsOfCodes(request, check, work);
+  else {
+    const masks = request.maxDistance + request.differ.length;
+    const codes = await distinctOf(request.codes, right?.codes ?? null, masks, quiet);
+    await pairsInOrder(codes, request, check, work);
+  }
 }
 
 /** Some pairs of a batch, by their positions. */
@@ -199,17 +203,6 @@ function pairsWhere({ a, b, distances }: OrderedPairs, holds: (i: number) => boo
     b: places.map((i) => b[i]),
     distances: Uint16Array.from(places, (i) => distances[i]),
   };
-}
-
-/** Pairs of rows whose codes are within the distance. */
-async function pairsOfCodes(
-  { codes: ours, right, ...order }: Request,
-  send: Send<OrderedPairs>,
-  work: LongWork,
-): Promise<void> {
-  const masks = order.maxDistance + order.differ.length;
-  const codes = await distinctOf(ours, right?.codes ?? null, masks, work.quiet());
-  await pairsInOrder(codes, order, send, work);
 }
 
 /** Pairs of sets that may be near, with their distances; the exact similarity then decides. */

@@ -48,10 +48,10 @@ export async function setPairs(
   send: Send<RowPairs>,
   work: LongWork,
 ): Promise<void> {
-  const order = await MemberOrder.of(right === null ? [left] : [left, right], work);
-  const ours = await prefixesOf(left, order, wanted, work);
-  const theirs = right === null ? ours : await prefixesOf(right, order, wanted, work);
-  const { rows, starts, ends } = await rowLists(theirs, order.listCount, work);
+  const counts = await countsOf(right === null ? [left] : [left, right], work);
+  const ours = await prefixesOf(left, counts, wanted, work);
+  const theirs = right === null ? ours : await prefixesOf(right, counts, wanted, work);
+  const { rows, starts, ends } = await rowLists(theirs, counts.length, work);
   // For each other row the number of lists that it shares with the present row.
   const shared = new Uint32Array(theirs.sizes.length);
   const [a, b, met]: number[][] = [[], [], []];
@@ -85,58 +85,24 @@ export async function setPairs(
   if (a.length > 0) await flush();
 }
 
-/** The order of members, by how often their lists occur; maps members to lists. */
-class MemberOrder {
-  /** For each list how often its members occur. */
-  readonly #counts: Uint32Array;
-  readonly #shift: number;
-  /** Room to sort the members of a row. */
-  #keys = new Float64Array(256);
-
-  /** Counts the members of these collections. */
-  static async of(collections: readonly Rows[], work: LongWork): Promise<MemberOrder> {
-    const order = new MemberOrder(collections.map(({ vectors }) => vectors as SparseVectors));
-    for (const rows of collections) {
-      for (let row = 0; row < rows.codes.count; row++) {
-        eachMember(rows, row, (member) => {
-          order.#counts[order.listOf(member)]++;
-        });
-        if (row % STEP_ROWS === 0) await work.step();
-      }
+/**
+ * For each list how often its members occur in these collections, by which members are ordered. A
+ * member is in the list of its highest bits; there are about as many lists as members.
+ */
+async function countsOf(collections: readonly Rows[], work: LongWork): Promise<Uint32Array> {
+  const bytes = collections.reduce((sum, rows) => sum + (rows.vectors?.bytes ?? 0), 0);
+  const wanted = 32 - Math.clz32(bytes / BYTES_PER_MEMBER);
+  const bits = Math.max(MIN_LIST_BITS, Math.min(MAX_LIST_BITS, wanted));
+  const counts = new Uint32Array(2 ** bits);
+  for (const rows of collections) {
+    for (let row = 0; row < rows.codes.count; row++) {
+      eachMember(rows, row, (member) => {
+        counts[member >>> (32 - bits)]++;
+      });
+      if (row % STEP_ROWS === 0) await work.step();
     }
-    return order;
   }
-
-  private constructor(vectors: readonly SparseVectors[]) {
-    // About as many lists as members.
-    const members = vectors.reduce((sum, { bytes }) => sum + bytes / BYTES_PER_MEMBER, 0);
-    const bits = Math.max(MIN_LIST_BITS, Math.min(MAX_LIST_BITS, 32 - Math.clz32(members)));
-    this.#counts = new Uint32Array(2 ** bits);
-    this.#shift = 32 - bits;
-  }
-
-  get listCount(): number {
-    return this.#counts.length;
-  }
-
-  /** The list of a member: its highest bits. */
-  listOf(member: number): number {
-    return member >>> this.#shift;
-  }
-
-  /** Writes the lists of the first members of a row of `size` members to `lists`, in no order. */
-  firstInto(rows: Rows, row: number, size: number, lists: Uint32Array): void {
-    if (size > this.#keys.length) this.#keys = new Float64Array(2 * size);
-    const keys = this.#keys.subarray(0, size);
-    let at = 0;
-    eachMember(rows, row, (member) => {
-      const occurrences = Math.min(MAX_OCCURRENCES, this.#counts[this.listOf(member)]);
-      keys[at++] = occurrences * 2 ** 32 + member;
-    });
-    selectSmallest(keys, size, lists.length);
-    // The lower 32 bits of a key are the member.
-    for (let i = 0; i < lists.length; i++) lists[i] = this.listOf(keys[i] >>> 0);
-  }
+  return counts;
 }
 
 /** Calls `take` with a 32-bit hash of each member of a row. */
@@ -167,7 +133,7 @@ interface Prefixes {
  */
 async function prefixesOf(
   rows: Rows,
-  order: MemberOrder,
+  counts: Uint32Array,
   { least, isOfSmaller = false, group }: SetsWanted,
   work: LongWork,
 ): Promise<Prefixes> {
@@ -182,9 +148,19 @@ async function prefixesOf(
     if (row % STEP_ROWS === 0) await work.step();
   }
   const lists = new Uint32Array(starts[count]);
+  const shift = Math.clz32(counts.length) + 1; // 32 less the bits of a list
+  const keys = new Float64Array(sizes.reduce((most, size) => Math.max(most, size), 0));
   for (let row = 0; row < count; row++) {
     const own = lists.subarray(starts[row], starts[row + 1]);
-    if (own.length > 0) order.firstInto(rows, row, sizes[row], own);
+    if (own.length > 0) {
+      let at = 0;
+      eachMember(rows, row, (member) => {
+        keys[at++] = Math.min(MAX_OCCURRENCES, counts[member >>> shift]) * 2 ** 32 + member;
+      });
+      selectSmallest(keys, at, own.length);
+      // The lower 32 bits of a key are the member.
+      for (let i = 0; i < own.length; i++) own[i] = (keys[i] >>> 0) >>> shift;
+    }
     if (row % STEP_ROWS === 0) await work.step();
   }
   return { sizes, starts, lists };

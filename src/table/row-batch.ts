@@ -249,22 +249,16 @@ export class RowBatch {
     return this.#made(kept, this.count);
   }
 
-  /**
-   * Metadata for other columns: the pandas or geo metadata of other programs may not be true of
-   * them.
-   */
-  #header(): Map<string, string> {
-    const header = this.#schema.metadata.get(KEY);
-    return new Map(header === undefined ? [] : [[KEY, header]]);
-  }
-
   /** Fields and data together. */
   #all(): Column[] {
     return this.#schema.fields.map((field, i) => ({ field, data: this.#data[i] }));
   }
 
-  #made(columns: readonly Column[], count: number, metadata = this.#header()): RowBatch {
-    return RowBatch.ofColumns(columns, count, this, metadata);
+  /** A batch of this source; metadata of other programs may not be true of new columns. */
+  #made(columns: readonly Column[], count: number, metadata?: Map<string, string>): RowBatch {
+    const header = this.#schema.metadata.get(KEY);
+    const own = new Map(header === undefined ? [] : [[KEY, header]]);
+    return RowBatch.ofColumns(columns, count, this, metadata ?? own);
   }
 
   /** Runs `read`; values that cannot be read are a FormatError of the batch's file. */
@@ -276,11 +270,6 @@ export class RowBatch {
 function entriesOf(columns: Record<string, ColumnData>): [string, ColumnData][] {
   if (typeof columns === 'object' && columns !== null) return Object.entries(columns);
   throw wrongType('columns', 'an object of columns', columns);
-}
-
-/** True of columns whose texts are JSON values. */
-export function isJsonColumn({ type }: ColumnInfo): boolean {
-  return type === 'Json';
 }
 
 /**

@@ -287,16 +287,12 @@ export class TextHasher {
     return countsOf(this.#reader.membersOf(text));
   }
 
-  /** The value of a word: that of its count times its inverse frequency. */
+  /** The value of a word: that of its count, by `counting`, times its inverse frequency. */
   #weightOf(count: number, low: number, high: number): number {
     const table = this.#frequencies;
-    return this.#countOf(count) * (table === null ? 1 : this.#inverseOf(table, low, high));
-  }
-
-  /** The value of a number of occurrences, by the option `counting`. */
-  #countOf(occurrences: number): number {
-    if (this.#counting === 'binary' || occurrences === 1) return 1;
-    return this.#counting === 'raw' ? occurrences : 1 + logOf(occurrences);
+    const isOne = this.#counting === 'binary' || count === 1;
+    const value = isOne ? 1 : this.#counting === 'raw' ? count : 1 + logOf(count);
+    return value * (table === null ? 1 : this.#inverseOf(table, low, high));
   }
 
   /** ln((1 + documents) / (1 + documents with the word)) + 1, as scikit-learn smooths it. */

@@ -48,8 +48,13 @@ export function splitterOf(tokens: Tokens): Splitter {
   const [kind, parts, digits] = FORM.exec(tokens) ?? [];
   if (kind === undefined) throw wrongValue('tokens', FORMS, tokens);
   const count = Number(digits);
-  if (parts === 'characters') return { ...plain, kind, split: charactersBy(count) };
-  const split = parts === undefined ? words : (text: string) => runsOf(words(text), count, ' ');
+  const split = (text: string) => {
+    if (parts === undefined) return words(text);
+    if (parts === 'shingles') return runsOf(words(text), count, ' ');
+    // White space is one blank.
+    return runsOf(Array.from(normal(text).replaceAll(/\s+/gu, ' ').trim()), count, '');
+  };
+  if (parts === 'characters') return { ...plain, kind, split };
   return { ...plain, kind, split, wordsInToken: parts === undefined ? 1 : count };
 }
 
@@ -107,11 +112,6 @@ function runsOf(parts: readonly string[], count: number, separator: string): str
   if (parts.length === 0) return [];
   const runs = Math.max(1, parts.length - count + 1);
   return Array.from({ length: runs }, (_, i) => parts.slice(i, i + count).join(separator));
-}
-
-/** Splits a text into overlapping runs of `count` characters; white space is one blank. */
-function charactersBy(count: number): Tokenizer {
-  return (text) => runsOf(Array.from(normal(text).replaceAll(/\s+/gu, ' ').trim()), count, '');
 }
 
 const NORMALIZATIONS = ['html', 'numbers', 'punctuation'] as const;

@@ -4,6 +4,7 @@
  * time, and pairs are checked by their vectors. Elsewhere it is estimated from the distance.
  */
 
+import { checkMaxDistance } from '../../base/check';
 import { LongWork } from '../../base/long-work';
 import {
   COSINE,
@@ -71,10 +72,11 @@ export function estimatedNearness(
   call: Call,
   { bits, measure }: Pick<Collection, 'bits' | 'measure'>,
 ): SaidNearness {
-  const given = maxDistanceOf(call, bits);
+  const given = call.number('max-distance');
   const least = leastOf(call, measure);
   if (least === undefined) return { maxDistance: given };
-  const maxDistance = Math.min(widestAt(measure, least, bits), given ?? bits);
+  const most = checkMaxDistance(given ?? bits, bits);
+  const maxDistance = Math.min(widestAt(measure, least, bits), most);
   call.say(
     `${similarityWords(measure)} ${least} or more is taken as within ${maxDistance} of ${bits} ` +
       'bits: an estimate, pairs at the edge fall on either side',
@@ -84,14 +86,14 @@ export function estimatedNearness(
 
 /** What the options mean for a collection; says so, and what the default for texts is. */
 export async function nearnessOf(call: Call, rows: Collection): Promise<SaidNearness> {
-  const { bits, measure, vectors, input } = rows;
+  const { measure, vectors, input } = rows;
   const least = leastOf(call, measure);
   if (least === undefined || (vectors === null && !input?.canReadAgain)) {
     return estimatedNearness(call, rows);
   }
   const isOfSets = measure === JACCARD;
   const near = isOfSets ? { minJaccard: least } : { minCosine: least };
-  const given = maxDistanceOf(call, bits);
+  const given = call.number('max-distance');
   if (vectors !== null) return { ...near, maxDistance: given };
   const found = await candidates(call, rows, { measure, least, maxDistance: given });
   const held = await vectorsOf(call, rows, found.isCandidate);
@@ -108,12 +110,6 @@ export async function nearnessOf(call: Call, rows: Collection): Promise<SaidNear
   );
   const maxDistance = isOfSets ? given : found.maxDistance;
   return { ...near, maxDistance, vectors: held };
-}
-
-function maxDistanceOf(call: Call, bits: number): number | undefined {
-  const given = call.number('max-distance');
-  if (given === undefined || given <= bits) return given;
-  call.misuse(`--max-distance expected at most the ${bits} bits of a code, got ${given}`);
 }
 
 interface Found {

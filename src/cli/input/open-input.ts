@@ -6,6 +6,7 @@
  */
 
 import { addAbortSignal } from 'node:stream';
+import { setImmediate } from 'node:timers/promises';
 import { iterated } from '../../base/long-work';
 import { openRecords } from '../../formats/open-rows';
 import { formatOfPath, type ReadOptions } from '../../formats/row-reader';
@@ -97,12 +98,6 @@ function typesOf(call: Call, path: string): Record<string, ColumnType> {
 }
 
 /**
- * Waits for one turn of the event loop, in which the consumer of a batch sends parts of it to
- * threads.
- */
-const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
-
-/**
  * The values of `source`, each asked for one turn after the one before it was handed out: while the
  * consumer waits, not when it comes back, so that a batch is decoded while threads hash the one
  * before it, and one batch more is in memory. With one thread nothing is read ahead. An error of
@@ -115,7 +110,8 @@ export function readAhead<T>(source: AsyncIterable<T>): AsyncIterable<T> {
     let coming = values.next();
     try {
       for (let result = await coming; !result.done; result = await coming) {
-        coming = turn().then(() => values.next());
+        // In this turn of the event loop the consumer sends parts of the batch to threads.
+        coming = setImmediate().then(() => values.next());
         // Thrown where it is awaited: until then a failure is not unhandled.
         coming.catch(() => undefined);
         await send(result.value);

@@ -21,17 +21,10 @@ import type { Call } from '../call';
 import type { Collection } from '../input/collection';
 import { type Input, nameOfInput } from '../input/open-input';
 import { aligned, counted, differing, excerpt, grouped, similarityWords } from './figures';
-import { isForPeople, openOutput, outputFormat } from './rows';
+import { outputFormat } from './rows';
 
 /** Characters of a text in a line of a plan. */
 const EXCERPT_CHARACTERS = 160;
-const PLAN_NAME = /\.(jsonl|csv|arrow)$/i;
-
-/** Refuses a name of a plan that could not be read again. */
-export function checkPlanName(call: Call, path: string): void {
-  if (PLAN_NAME.test(path)) return;
-  call.misuse(`--output expected a plan's name, one in .jsonl, .csv or .arrow, got "${path}"`);
-}
 
 interface Planned {
   readonly plan: DedupPlan;
@@ -40,14 +33,6 @@ interface Planned {
   readonly near?: readonly (string | null)[];
   /** By `sourceOf`, for the column `source`. */
   readonly source: string | null;
-}
-
-/**
- * Refuses an output that cannot be written before the work. Null where a person gets the summary
- * alone. `files` are the inputs, which are never replaced.
- */
-export async function openPlan(call: Call, files: readonly string[]): Promise<RowWriter | null> {
-  return isForPeople(call) ? null : openOutput(call, { inputs: files, header: { kind: 'plan' } });
 }
 
 /**

@@ -74,7 +74,12 @@ async function calibrated(call: Call, path: string): Promise<CalibrationReport> 
     bands: bandsOf(call),
     begin(input) {
       const [column] = checkSource(call, input, pairs).columns;
-      const take = (batch: RowBatch) => offerTexts(batch.texts(column), originals);
+      // Texts that may be long enough for one edit: a word has one character at least.
+      const isUsual = (text: string) => EDITS * text.length >= 1 && text.length <= MAX_CHARACTERS;
+      const take = (batch: RowBatch) => {
+        for (const text of batch.texts(column))
+          if (text && isUsual(text)) originals.offer(() => text);
+      };
       return pairs === null ? [{ column, take }] : [];
     },
   });
@@ -117,14 +122,6 @@ function checkSource(call: Call, input: InputRows | null, pairs: string | null):
 function leastRecommendedOf({ kind }: SourceColumns, { measure }: Collection): number {
   if (measure === JACCARD) return NEAR_JACCARD;
   return kind === 'text' ? NEAR_COSINE : COSINE.least;
-}
-
-/** Offers the texts that may be long enough for one edit; a word has one character at least. */
-function offerTexts(texts: readonly (string | null)[], originals: Reservoir<string>): void {
-  for (const text of texts) {
-    if (text === null || EDITS * text.length < 1 || text.length > MAX_CHARACTERS) continue;
-    originals.offer(() => text);
-  }
 }
 
 /** The command line by which `dedup` reads and compares the rows as this call does. */

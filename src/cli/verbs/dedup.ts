@@ -40,15 +40,14 @@ import { bandsOf, checkNearness, estimatedNearness, nearnessOf, withinOf } from 
 import { chooseId, type Input, nameOfInput, openInput, readingOptions } from '../input/open-input';
 import { commandLine, counted, grouped } from '../output/figures';
 import {
-  checkPlanName,
   checkSource,
-  openPlan,
   type PlanSummary,
   sourceOf,
   summaryOf,
   summaryText,
   writePlan,
 } from '../output/plan';
+import { isForPeople, openOutput } from '../output/rows';
 
 export async function run(call: Call): Promise<0> {
   const input = call.args.length > 1 ? call.args : call.onlyInput();
@@ -60,7 +59,10 @@ async function makePlan(call: Call, input: Input): Promise<0> {
   refuseTarget(call, input);
   const rule = keepRule(call);
   const within = withinOf(call);
-  const writer = await openPlan(call, [input].flat());
+  // A person gets the summary alone.
+  const writer = isForPeople(call)
+    ? null
+    : await openOutput(call, { inputs: [input].flat(), header: { kind: 'plan' } });
   const needs: CollectionNeeds = {
     hold: call.has('min-cosine') ? 'vectors' : undefined,
     areTextsSets: true,
@@ -113,11 +115,15 @@ async function makePlan(call: Call, input: Input): Promise<0> {
   return 0;
 }
 
+const PLAN_NAME = /\.(jsonl|csv|arrow)$/i;
+
 /** Refuses a plan that --apply would not read, or would read as one of the texts. */
 function refuseTarget(call: Call, input: Input): void {
   const target = call.text('output') ?? '-';
   if (target === '-') return;
-  checkPlanName(call, target);
+  if (!PLAN_NAME.test(target)) {
+    call.misuse(`--output expected a plan's name, one in .jsonl, .csv or .arrow, got "${target}"`);
+  }
   // Within a folder of texts the plan would be one of the texts when it is applied.
   const place = [input]
     .flat()

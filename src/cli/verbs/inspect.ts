@@ -77,11 +77,6 @@ async function fileFacts(call: Call, path: string) {
   return { json, text: `${file}: ${format}${rows}, columns ${names || 'none'}` };
 }
 
-interface Health {
-  readonly rows: number;
-  readonly problems: readonly { readonly file: string; readonly message: string }[];
-}
-
 /** Prints each problem, or that there is none; resolves to 1 if one is found. */
 export async function verify(call: Call): Promise<0 | 1> {
   const path = call.onlyInput();
@@ -89,7 +84,7 @@ export async function verify(call: Call): Promise<0 | 1> {
   const isIndex = path !== '-' && (await isIndexFolder(path));
   const { rows, problems } = isIndex
     ? await call.long(`verifying ${path}`, (long) => IndexFolder.verify(path, long))
-    : await healthOfFile(call, path);
+    : { rows: await rowsRead(call, path), problems: [] };
   const found = problems.map(({ file, message }) => `${printable(`${file}: ${message}`)}\n`);
   if (problems.length === 0) found.push(`${path}: sound, ${counted(rows, 'row')}\n`);
   await call.print(
@@ -98,13 +93,13 @@ export async function verify(call: Call): Promise<0 | 1> {
   return problems.length === 0 ? 0 : 1;
 }
 
-/** Reads all rows and columns of a file; the error for what is wrong ends the verb. */
-async function healthOfFile(call: Call, path: string): Promise<Health> {
+/** Reads all rows and columns of a file, and counts them; an error ends the verb. */
+async function rowsRead(call: Call, path: string): Promise<number> {
   const { batchesOf, openInput } = await import('../input/open-input');
   let rows = 0;
   for await (const batch of batchesOf(call, await openInput(call, path))) {
     for (const { name } of batch.columns) batch.values(name);
     rows += batch.count;
   }
-  return { rows, problems: [] };
+  return rows;
 }

@@ -51,14 +51,6 @@ interface Queries {
   readonly self: number | null;
 }
 
-interface SearchRequest {
-  readonly k: number;
-  /** All rows within this distance; undefined for the k nearest, however far they are. */
-  readonly maxDistance: number | undefined;
-  readonly rank: Rank | undefined;
-  readonly allowed: Uint32Array | null;
-}
-
 /** Writes the neighbours of each query: in the order of the queries, nearest first. */
 export async function run(call: Call): Promise<0> {
   const [path] = call.args;
@@ -75,7 +67,7 @@ export async function run(call: Call): Promise<0> {
   const out = await openOutput(call, { inputs: call.args, header: { kind: 'matches' } });
   // A batch without rows, written if no query has a neighbour: it gives the output its columns.
   let empty: RowBatch | null = null;
-  const found = (queries: Queries) => search(call, index, queries, { ...request, allowed });
+  const found = (queries: Queries) => search(call, index, queries, allowed, request);
   const write = async (kind: IdKind | null, { hits, by }: Found) => {
     const similarities = Float64Array.from(hits, ({ similarity }) => similarity);
     const distance = Int32Array.from(hits, (hit) => hit.distance);
@@ -248,7 +240,8 @@ async function search(
   call: Call,
   index: SearchedIndex,
   { names, vectors, self }: Queries,
-  { allowed, k, maxDistance, rank }: SearchRequest,
+  allowed: Uint32Array | null,
+  { k, maxDistance, rank }: ReturnType<typeof requestOf>,
 ) {
   const isOther = (_: unknown, row: number) => row !== self;
   const filter =

@@ -316,7 +316,6 @@ function isProse(columns: RowBatch, name: string): boolean {
 /** A value as text for people: of strings, lists and objects at most `most` characters. */
 function shown(value: unknown, most: number): string {
   if (typeof value === 'string') return beginning(value, most);
-  if (value instanceof Date) return value.toISOString();
   if (typeof value === 'object' && value !== null) {
     return excerpt(JSON.stringify(value, jsonOf), most);
   }

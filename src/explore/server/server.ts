@@ -60,15 +60,11 @@ interface ServerOptions {
   readonly answer: Answer;
 }
 
-interface Server {
-  /** The address of the page, token included. */
-  readonly address: string;
-  /** Ends all connections, also those that wait for an answer. */
-  close(): Promise<void>;
-}
-
-/** Starts a server; rejects if the port is taken. */
-export async function startServer({ port, files, answer }: ServerOptions): Promise<Server> {
+/**
+ * Starts a server; rejects if the port is taken. Its address has the token; `close` ends all
+ * connections, also those that wait for an answer.
+ */
+export async function startServer({ port, files, answer }: ServerOptions) {
   const token = randomBytes(18).toString('base64url');
   let hosts: readonly string[] = [];
   const server = createServer((request, response) => {
@@ -103,7 +99,7 @@ export async function startServer({ port, files, answer }: ServerOptions): Promi
     address: `http://127.0.0.1:${own}/${token}/`,
     close: () => {
       server.closeAllConnections();
-      return new Promise((resolve) => server.close(() => resolve()));
+      return new Promise<void>((resolve) => server.close(() => resolve()));
     },
   };
 }

@@ -121,11 +121,6 @@ function columnData(
   throw new Error(`column "${name}" has ${data.length} rows, not ${rows}`);
 }
 
-/** Bytes that a value takes in a column, about. */
-function sizeOf(value: unknown): number {
-  return typeof value === 'string' || value instanceof Uint8Array ? 4 + value.length : 8;
-}
-
 /** A column of the values that are there and, where `isThere` is 0, of nulls. */
 function leafData(
   kind: ColumnKind,
@@ -147,7 +142,7 @@ function leafData(
   let next = 0;
   const rows = Array.from({ length }, (_, row) => {
     const value = isThere?.[row] === 0 ? null : values[next++];
-    take(sizeOf(value));
+    take(typeof value === 'string' || value instanceof Uint8Array ? 4 + value.length : 8);
     return value;
   });
   return plainData(kind, rows);

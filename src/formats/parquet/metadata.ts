@@ -231,19 +231,12 @@ interface RowGroup {
   readonly chunks: readonly Chunk[];
 }
 
-/** The content of a footer. */
-interface Footer {
-  readonly leaves: readonly Leaf[];
-  readonly groups: readonly RowGroup[];
-  readonly rowCount: number;
-}
-
 const TAIL_BYTES = 8;
 /** Bytes at the end of a file that most footers fit into. */
 const GUESSED_BYTES = 2 ** 16;
 
 /** Reads and checks the footer. */
-export async function readFooter(file: ByteFile): Promise<Footer> {
+export async function readFooter(file: ByteFile) {
   const end = file.byteCount - TAIL_BYTES;
   if (end < 4) throw new Error('cut short');
   const guess = Math.max(0, file.byteCount - GUESSED_BYTES);

@@ -107,7 +107,10 @@ export class LeafReader {
       const length = integerOf(header, 2, 'the length of a page');
       const body = cursor.take(integerOf(header, 3, 'the length of a page'));
       if (kind === PAGES.dictionary) {
-        this.#readDictionary(structOf(header, 7, 'the header of a page'), body, length);
+        const own = structOf(header, 7, 'the header of a page');
+        const content = this.#decoded(body, length);
+        const count = integerOf(own, 1, 'entries of a dictionary', content.length);
+        this.#dictionary = this.#turned(plain(new Cursor(content), count, leaf));
         continue;
       }
       if (kind !== PAGES.data && kind !== PAGES.data2) throw new Error(`a page of kind ${kind}`);
@@ -130,12 +133,6 @@ export class LeafReader {
     };
   }
 
-  #readDictionary(header: Struct, body: Uint8Array, length: number): void {
-    const content = this.#decoded(body, length);
-    const count = integerOf(header, 1, 'entries of a dictionary', content.length);
-    this.#dictionary = this.#turned(plain(new Cursor(content), count, this.leaf));
-  }
-
   /** Decodes the bytes of a page. The budget counts them twice, since values may be copies. */
   #decoded(body: Uint8Array, length: number): Uint8Array {
     this.take(2 * length);
@@ -152,7 +149,7 @@ export class LeafReader {
     isSecond: boolean,
     { body, length }: { body: Uint8Array; length: number },
     count: number,
-    into: Levels,
+    into: Pick<LeafValues, 'definitions' | 'repetitions'>,
   ): DataPage {
     const { maxDefinition, maxRepetition } = this.leaf;
     const content = new Cursor(isSecond ? body : this.#decoded(body, length));
@@ -214,11 +211,6 @@ export class LeafReader {
     const { turn } = this;
     return turn === null ? stored : Array.from(stored as Uint8Array, (one) => turn(one as never));
   }
-}
-
-interface Levels {
-  readonly definitions: Uint8Array | null;
-  readonly repetitions: Uint8Array | null;
 }
 
 function joined(parts: readonly Values[]): Values {

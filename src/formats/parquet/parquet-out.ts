@@ -142,13 +142,11 @@ function elementsOf(name: string, kind: ColumnKind): SchemaElement[] {
       ...elementsOf('element', kind.list),
     ];
   }
-  return [{ name, repetition_type: 'OPTIONAL', ...leafOf(kind) }];
-}
-
-function leafOf(kind: ColumnKind): Omit<SchemaElement, 'name'> {
-  if (typeof kind === 'string') return LEAVES[kind] ?? { type: 'INT32' };
-  const { fixedBytes } = kind as { fixedBytes: number };
-  return { type: 'FIXED_LEN_BYTE_ARRAY', type_length: fixedBytes };
+  const leaf: Omit<SchemaElement, 'name'> =
+    typeof kind === 'string'
+      ? (LEAVES[kind] ?? { type: 'INT32' })
+      : { type: 'FIXED_LEN_BYTE_ARRAY', type_length: kind.fixedBytes };
+  return [{ name, repetition_type: 'OPTIONAL', ...leaf }];
 }
 
 /** How kinds are written; narrower integers than these become INT32. */

@@ -19,12 +19,6 @@ import type { Header } from '../sealed/seal';
 import { type Chunk, checkExpansion, rangesOf, refuseNullItems, validityOf } from './chunk';
 import { joinedData } from './pick';
 
-/** What the column does not state, as `RowBatch.codes` takes it. */
-interface ReadCodesOptions {
-  readonly bits?: number | undefined;
-  readonly bitOrder?: BitOrder | undefined;
-}
-
 /**
  * The codes of column `name`, copied; null rows are zeros. The header of a file of this library
  * says how they were made, and where `given` does not their bits. Fails for different widths.
@@ -32,7 +26,7 @@ interface ReadCodesOptions {
 export function codesOf(
   chunks: readonly Chunk[],
   name: string,
-  given: ReadCodesOptions,
+  given: { bits?: number | undefined; bitOrder?: BitOrder | undefined },
   header: Header | null,
 ): Codes {
   const parts = chunks.map(heldOf);

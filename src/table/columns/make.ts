@@ -20,7 +20,7 @@ import {
   Utf8,
 } from 'apache-arrow';
 import { bitmapOf, countNulls, grown } from '../../base/arrays';
-import { checkAttached, type Ids, wrongType } from '../../base/check';
+import { checkAttached, wrongType } from '../../base/check';
 import { Codes } from '../../codes/codes';
 import { checkDenseMatrix, type DenseMatrix, isDenseMatrix } from '../../vectors/vectors';
 import {
@@ -95,11 +95,6 @@ export function listData(
   return makeData({ type, length, valueOffsets, child, ...nulls });
 }
 
-/** A column of these ids; typed arrays are not copied. */
-export function idData(ids: Ids): Data {
-  return ArrayBuffer.isView(ids) ? numberData(ids as NumberArray) : plainData('text', ids);
-}
-
 /** Texts and bytes, and items of lists, of one batch stay below 2^31, where 32-bit offsets end. */
 const MAX_OFFSET = 0x7fff_ffff;
 
@@ -130,7 +125,13 @@ export interface ColumnBuilder {
 /** A builder of columns of one kind. */
 export function builderOf(kind: ColumnKind): ColumnBuilder {
   if (kind === 'text' || kind === 'json' || kind === 'binary') return new BytesBuilder(kind);
-  if (kind === 'bool') return collected(boolData);
+  if (kind === 'bool') {
+    return collected((values, nulls) => {
+      const { length } = values;
+      const data = bitmapOf(length, (row) => values[row] === true);
+      return makeData({ type: new Bool(), length, data, ...nulls });
+    });
+  }
   if (typeof kind === 'string') return new NumberBuilder(kind);
   if ('list' in kind) return new ListBuilder(builderOf(kind.list));
   return collected((values, nulls) => fixedData(kind.fixedBytes, values, nulls));
@@ -267,12 +268,6 @@ function collected(make: (values: readonly unknown[], nulls: Nulls) => Data): Co
       return make(own, nullsOf(isThere, own.length));
     },
   };
-}
-
-function boolData(values: readonly unknown[], nulls: Nulls): Data {
-  const { length } = values;
-  const data = bitmapOf(length, (row) => values[row] === true);
-  return makeData({ type: new Bool(), length, data, ...nulls });
 }
 
 function fixedData(width: number, values: readonly unknown[], nulls: Nulls): Data {

@@ -106,7 +106,9 @@ function gathered(type: DataType, given: readonly Run[]): Data {
     run.data?.typeId === Type.Null ? { ...run, data: null } : run,
   );
   const length = runs.reduce((sum, { from, to }) => sum + to - from, 0);
-  const made = { type, length, ...nullsIn(runs, length) };
+  const hasNulls = runs.some(({ data }) => data === null || data.nullCount > 0);
+  const validity = hasNulls ? bits(runs, length, (data, row) => data.getValid(row)) : null;
+  const made = { type, length, ...nullsOf(validity, length) };
   return makeData({ ...made, ...contentOf(type)(type, runs, length) } as never);
 }
 
@@ -213,13 +215,6 @@ function plainRuns(runs: readonly Run[]): Run[] {
     }
   }
   return plain;
-}
-
-/** The nulls of a column, for `makeData`. */
-function nullsIn(runs: readonly Run[], length: number) {
-  if (runs.every(({ data }) => data !== null && data.nullCount === 0)) return { nullCount: 0 };
-  const validity = bits(runs, length, (data, row) => data.getValid(row));
-  return nullsOf(validity, length);
 }
 
 /** A bit for each row of the runs in order; 0 for rows without a column. */

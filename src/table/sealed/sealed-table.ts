@@ -12,7 +12,14 @@ import { type ArrowSource, asArrow, openArrow } from '../arrow/batches';
 import { PREFIX_BYTES } from '../arrow/messages';
 import { ArrowEncoder } from '../arrow/writer';
 import { type Chunk, checkBitmaps, rangesOf, validityOf } from '../columns/chunk';
-import { bytesData, type Column, idData, listData, numberData, vectorData } from '../columns/make';
+import {
+  bytesData,
+  type Column,
+  listData,
+  numberData,
+  plainData,
+  vectorData,
+} from '../columns/make';
 import { type NumberArray, type NumberKind, numberType } from '../columns/types';
 import { idsOf } from '../columns/values';
 import { type Header, headerText, KEY, openSealed } from './seal';
@@ -95,8 +102,10 @@ export function columnsOf(columns: readonly ColumnSchema[], { count, rows }: Tab
 }
 
 function dataOf(type: SealedType, values: ColumnValues, length: number): Data {
-  if (type === 'ids') return idData(values as Ids);
-  if (typeof type === 'string') return numberData(values as NumberArray);
+  if (typeof type === 'string') {
+    const isOfTexts = type === 'ids' && !ArrayBuffer.isView(values);
+    return isOfTexts ? plainData('text', values as string[]) : numberData(values as NumberArray);
+  }
   if ('bytes' in type) {
     const { bytes, validity } = values as Rows;
     return bytesData(bytes, { width: type.bytes, length, validity });
