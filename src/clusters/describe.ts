@@ -55,7 +55,7 @@ export async function summaries(
     const [at, size] = [cluster * dimensions, sizes[cluster]];
     const toCentroid =
       centroids === null
-        ? lengthOf(sums, at, at + dimensions)
+        ? lengthOf(sums.subarray(at, at + dimensions))
         : dot(sums, at, centroids, at, dimensions);
     const cohesion = clampedCosine(toCentroid / (length * size));
     return { size, cohesion, exemplars: one.result().rows };

@@ -20,6 +20,7 @@ import {
   isSparse,
   isSparseMatrix,
   lengthOf,
+  quotientsOf,
   type SparseMatrix,
   type SparseVector,
   type Vector,
@@ -68,7 +69,7 @@ function ofVector(parts: QueryParts, given: Vector): Query | null {
   if (sums === null) return ofSet(parts, query);
   const code = codeOf(sums);
   if (isDense(query)) {
-    return { code, sums, unit: unitOf(query, query === given ? length : lengthOf(query)) };
+    return { code, sums, unit: quotientsOf(query, query === given ? length : lengthOf(query)) };
   }
   return { code, sums, unit: parts.vectors?.kind === 'sparse' ? sparseUnitOf(query) : null };
 }
@@ -85,7 +86,7 @@ class DenseQuery implements Query {
   constructor(hasher: SimHasher, vector: DenseVector, length: number) {
     this.#hasher = hasher;
     this.#vector = vector.slice();
-    this.unit = unitOf(vector, length);
+    this.unit = quotientsOf(vector, length);
   }
 
   get sums(): Float64Array {
@@ -245,19 +246,12 @@ export function needComparable(parts: QueryParts, query: Query, i: number): void
   );
 }
 
-/** The vector at length 1, by the same operations as the exact scan, so that cosines are equal. */
-function unitOf(vector: DenseVector, length: number): Float64Array {
-  const values = new Float64Array(vector.length);
-  if (length > 0) for (let i = 0; i < values.length; i++) values[i] = vector[i] / length;
-  return values;
-}
-
 /** A sparse vector at length 1: dimensions ascending, each once, repeated ones summed. */
 function sparseUnitOf({ indices, values }: SparseVector): SparseUnit {
   const matrix = { offsets: [0, indices.length], indices, values };
   const { offsets, dimensions, values: weights } = canonicalRows(matrix, 0, 1);
   const entries = { halves: halvesOf(dimensions), weights };
-  return new SparseUnit(entries, 0, offsets[1], lengthOf(weights, 0, offsets[1]));
+  return new SparseUnit(entries, 0, offsets[1], lengthOf(weights.subarray(0, offsets[1])));
 }
 
 /** A checked query, in the forms that searches read. */

@@ -16,6 +16,7 @@ import {
   type DenseMatrix,
   type DenseVector,
   lengthsOf,
+  quotientsOf,
   reaches,
 } from './vectors';
 
@@ -143,8 +144,8 @@ class VectorScan {
 function unit(queries: DenseMatrix, row: number): Float64Array | null {
   if (!isValid(queries.validity, row)) return null;
   const from = row * queries.dimensions;
-  const vector = Float64Array.from(queries.values.subarray(from, from + queries.dimensions));
+  const vector = queries.values.subarray(from, from + queries.dimensions);
   const norm = checkedLength(`query ${row}`, vector);
   if (norm === 0) throw new RangeError(`query ${row}: an all-zero vector has no direction`);
-  return vector.map((value) => value / norm);
+  return quotientsOf(vector, norm);
 }

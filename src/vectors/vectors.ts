@@ -275,20 +275,41 @@ export function checkNumbers(values: readonly unknown[], row: number | null): vo
 /** True for a sum of squares far from both ends of float64: its root is a precise length. */
 export const isUsualSum = (sum: number): boolean => sum > 1e-280 && sum < 1e280;
 
+/** Space for the values of one vector. */
+const wide = new Float64Array(4096);
+
+/** Values as float64, until the next call: loops over arrays of many types take far longer. */
+function widened(values: ArrayLike<number>): Float64Array {
+  if (values instanceof Float64Array) return values;
+  if (values.length > wide.length) return Float64Array.from(values);
+  if (values.length > 0) wide.set(values); // which a detached array refuses
+  return wide;
+}
+
 /**
- * The length of `values[from..to - 1]`, also where their squares overflow or vanish and they do
- * not. NaN or Infinity if a value is not finite. Squares are added in the order of the values.
+ * The length of a vector, also where the squares of its values overflow or vanish and they do not.
+ * NaN or Infinity if a value is not finite. Squares are added in the order of the values.
  */
-export function lengthOf(values: ArrayLike<number>, from = 0, to = values.length): number {
+export function lengthOf(vector: ArrayLike<number>): number {
+  const { length } = vector;
+  const values = widened(vector);
   let sum = 0;
-  for (let i = from; i < to; i++) sum += values[i] * values[i];
+  for (let i = 0; i < length; i++) sum += values[i] * values[i];
   if (isUsualSum(sum)) return Math.sqrt(sum);
   let largest = 0;
-  for (let i = from; i < to; i++) largest = Math.max(largest, Math.abs(values[i]));
+  for (let i = 0; i < length; i++) largest = Math.max(largest, Math.abs(values[i]));
   if (largest === 0 || !Number.isFinite(largest)) return largest;
   sum = 0; // of the squares in units of the largest value: from 1 to their number
-  for (let i = from; i < to; i++) sum += (values[i] / largest) ** 2;
+  for (let i = 0; i < length; i++) sum += (values[i] / largest) ** 2;
   return largest * Math.sqrt(sum);
+}
+
+/** A copy of a vector divided by its length, which is not 0. */
+export function quotientsOf(vector: ArrayLike<number>, length: number): Float64Array {
+  const values = new Float64Array(vector.length);
+  values.set(vector);
+  for (let i = 0; i < values.length; i++) values[i] /= length;
+  return values;
 }
 
 /**

@@ -9,7 +9,13 @@ import { dotsInto, type RowValues } from '../../kernels/dots';
 import { NO_ROW } from '../../kernels/hits';
 import { Arena, grownShared, sharedValues } from '../../kernels/memory';
 import type { RowsOfLengths } from '../../kernels/products';
-import { cosineOf, type DenseMatrix, isUsualSum, lengthOf } from '../../vectors/vectors';
+import {
+  cosineOf,
+  type DenseMatrix,
+  isUsualSum,
+  lengthOf,
+  quotientsOf,
+} from '../../vectors/vectors';
 import { roundToBytes, Zeros } from './rounding';
 import type { RowVectors, UnitVector, VectorColumns } from './row-vectors';
 
@@ -111,7 +117,9 @@ export class DenseVectors implements RowVectors {
         const sum = sums[i - first];
         const isUsual = isUsualSum(sum);
         const from = i * dimensions;
-        this.#norms[row] = isUsual ? Math.sqrt(sum) : lengthOf(values, from, from + dimensions);
+        this.#norms[row] = isUsual
+          ? Math.sqrt(sum)
+          : lengthOf(values.subarray(from, from + dimensions));
         if (scales !== null) this.#scales[row] = scales[i];
         // A length in float64 is finite if and only if all of its values in float32 are.
         if (Number.isFinite(this.#norms[row]) && Number.isFinite(this.scaleOf(row))) continue;
@@ -250,7 +258,7 @@ export class DenseVectors implements RowVectors {
 
   unitOf(row: number): Float64Array {
     const norm = this.#norms[row];
-    return Float64Array.from(this.valuesAt(row), (value) => value / norm);
+    return quotientsOf(this.valuesAt(row), norm);
   }
 
   /** By one call of the kernel for each part; float64 sums, equal on all engines. */

@@ -111,7 +111,7 @@ export class SparseVectors implements RowVectors {
     this.#partOf[row] = this.#parts.length - 1;
     this.#starts[row] = start;
     this.#counts[row] = count;
-    this.#norms[row] = count === 0 ? 0 : lengthOf(part.weights, start, start + count);
+    this.#norms[row] = count === 0 ? 0 : lengthOf(part.weights.subarray(start, start + count));
     this.#filled += count;
     this.#entryCount += count;
   }
