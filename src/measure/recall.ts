@@ -77,12 +77,13 @@ export async function measureRecall(
   index: SimHashIndex,
   options?: MeasureRecallOptions,
 ): Promise<MeasuredRecall> {
-  const { onProgress, signal, ...given } = checked(options);
+  const given = { ...MEASURE_RECALL_DEFAULTS, ...checkOptions(options, OPTIONS) };
+  const { k, sample: count, onProgress, signal } = given;
+  const search = checkOptions(given.search, SEARCH, 'search');
+  const seed = Number(BigInt.asUintN(32, checkSeed(given.seed)));
   const work = new LongWork({ ...(onProgress && { onProgress }), ...(signal && { signal }) });
-  const { k, search } = given;
   if (!(index instanceof SimHashIndex)) throw wrongType('index', 'a SimHashIndex', index);
   const rows = liveRows(index);
-  const { sample: count, seed } = given;
   const drawnRows = () => drawnNumbers(rows.length, count, seed).map((at) => rows[at]);
   const drawn = given.queries === undefined ? heldOf(index, drawnRows()) : null;
   const self = drawn?.rows ?? null;
@@ -136,19 +137,6 @@ async function nearestByCosine(
   let at = 0;
   const none = { rows: new Uint32Array(), size: 0 };
   return asked.map(({ query }) => (query === null ? none : found[at++]));
-}
-
-/** Checked options with defaults; the seed as 32 bits. */
-function checked(options: MeasureRecallOptions | undefined) {
-  const all = checkOptions(options, OPTIONS);
-  const { k, sample, seed, search, ...given } = { ...MEASURE_RECALL_DEFAULTS, ...all };
-  return {
-    ...given,
-    k,
-    sample,
-    seed: Number(BigInt.asUintN(32, checkSeed(seed))),
-    search: checkOptions(search, SEARCH, 'search'),
-  };
 }
 
 /** The first `k` rows of an answer, without the query's own row. */

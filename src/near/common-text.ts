@@ -177,15 +177,6 @@ export type EachText = (
   take: (members: BigUint64Array, row: number) => void,
 ) => void | Promise<void>;
 
-/** Groups that are templates. */
-interface Templates {
-  /** The groups that are templates, each with the members that are its text; and all of these. */
-  readonly templates: ReadonlyMap<Uint32Array, HashCounts>;
-  readonly common: HashCounts;
-  /** Groups as large that are versions of one text. */
-  readonly versions: ReadonlySet<Uint32Array>;
-}
-
 /** A group that may be a template: some of its rows, and in how many of these its text is. */
 interface Likely {
   readonly rows: Uint32Array;
@@ -193,13 +184,16 @@ interface Likely {
   readonly text: HashCounts;
 }
 
-/** The templates among groups of rows whose vectors are sets. */
+/**
+ * Among groups of rows whose vectors are sets those that are templates, each with the members that
+ * are its text, and all of these; and groups as large that are versions of one text.
+ */
 export async function templatesIn(
   groups: Iterable<Uint32Array>,
   { codes, vectors }: Rows,
   eachText: EachText,
   work: LongWork,
-): Promise<Templates> {
+) {
   const versions = new Set<Uint32Array>();
   const likely: Likely[] = [];
   for (const rows of groups) {

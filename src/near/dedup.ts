@@ -15,12 +15,12 @@ import { checkLeast, type Measure } from '../codes/measure';
 import { distance } from '../kernels/hamming';
 import { CommonText, countsOfMembers, type EachText, templatesIn } from './common-text';
 import {
+  checkKeep,
   type GatheredRows,
   GROUP_OPTIONS,
   type GroupOptions,
   type GroupRequest,
   gather,
-  groupRequest,
   orderBy,
   sorted,
 } from './groups';
@@ -28,6 +28,7 @@ import type { OrderedPairs } from './pair-order';
 import { eachPairs } from './pairs';
 import { checkPlan, checkPlanShape, checksOf, type DedupPlan, keptAlone } from './plan';
 import {
+  checkGroup,
   exactMeasure,
   exactSimilarities,
   isVerified,
@@ -84,28 +85,30 @@ const OPTIONS = {
 export async function dedup(source: RowSource, options: DedupOptions): Promise<DedupPlan> {
   const all = checkOptions(options, OPTIONS);
   const work = new LongWork(all);
-  const { extend, keepAtMost = 1, targetRows, common: _, ...given } = all;
-  const rows = withVectors(rowsOf('source', source), given.vectors);
+  const { extend, keepAtMost = 1, targetRows, common: _, vectors, ...given } = all;
+  const { grouping = 'star', keep = 'first', ...asGiven } = given;
+  // From here on the vectors are part of `rows`.
+  const rows = withVectors(rowsOf('source', source), vectors);
   // Counted at once, as the codes are copied: the index may change while the call runs.
   const gone = source instanceof Codes ? 0 : rows.codes.count - source.count;
   if (extend !== undefined) checkGrowth(extend, rows, all);
-  // From here on the vectors are part of `rows`.
-  const checked = groupRequest(rows, { ...given, vectors: undefined });
-  const { text, stars } = await findCommon(rows, all, checked, work);
-  const near = text === null ? checked.near : { ...checked.near, common: text };
-  const request = { ...checked, near };
+  if (given.group !== undefined) checkGroup(given.group, rows.codes.count);
+  checkKeep(keep, rows.codes.count);
+  const { text, stars } = await findCommon(rows, all, { grouping, keep, near: asGiven }, work);
+  const near = text === null ? asGiven : { ...asGiven, common: text };
+  const request = { grouping, keep, near };
   const asked = { rows, known: extend ?? null, request, keepAtMost, stars };
   const measured = (plan: DedupPlan) =>
     text === null ? plan : { ...plan, ...text.measured(plan) };
   if (targetRows === undefined) return measured(await planOf(asked, work));
   checkInteger('targetRows', targetRows, 1, Number.MAX_SAFE_INTEGER);
-  const target = { targetRows, gone, rows, near };
   const planAt = async (narrowed: Nearness, part: LongWork) => {
     const nearer = { ...request, near: { ...near, ...narrowed } };
     const own = stars && (await nearerStars(rows, stars, nearer, part));
     return planOf({ ...asked, stars: own, request: nearer }, part);
   };
-  return measured(await planOfSize(target, planAt, work));
+  // The plan lists rows that the index has removed as kept, but they count for nothing.
+  return measured(await planOfSize(targetRows + gone, [rows, near], planAt, work));
 }
 
 /** Checked options of a plan, and the rows that they are for. */
@@ -248,31 +251,19 @@ const PER_ONE = 100;
 /** Subtracted before rounding up, so that .6 is 60 hundredths whatever the rounding. */
 const ROUNDING = 1e-9;
 
-/** How many rows must stay, and which rows count. */
-interface Target {
-  readonly targetRows: number;
-  /**
-   * Rows of the plan that the index has removed: the plan lists them as kept, but they count for
-   * nothing.
-   */
-  readonly gone: number;
-  readonly rows: Rows;
-  readonly near: Nearness;
-}
-
 /**
- * The plan of `near`, or one that leaves `targetRows` rows if that leaves fewer. A bisection
+ * The plan of `near`, or one that keeps `wanted` rows if that keeps fewer. A bisection
  * narrows the nearness, by bits of distance or, where pairs are checked by vectors, by hundredths
  * of similarity, to the last step that drops too few rows and the next one, which drops too many.
  * Of the rows that only the latter drops, the least near ones stay, so the number is met exactly.
  */
 async function planOfSize(
-  { targetRows, gone, rows, near }: Target,
+  wanted: number,
+  [rows, near]: readonly [Rows, Nearness],
   planAt: (near: Nearness, work: LongWork) => Promise<DedupPlan>,
   work: LongWork,
 ): Promise<DedupPlan> {
-  const missingIn = ({ kept }: DedupPlan) =>
-    targetRows + gone - kept.reduce((sum, one) => sum + one, 0);
+  const missingIn = ({ kept }: DedupPlan) => wanted - kept.reduce((sum, one) => sum + one, 0);
   let wider = await planAt(near, work);
   if (missingIn(wider) <= 0) return wider;
   let narrower: DedupPlan | null = null;
@@ -334,29 +325,18 @@ function between(wider: DedupPlan, narrower: DedupPlan | null, missing: number):
 /** A group of rows as a whole, and whether they are versions of one text. */
 type Star = GatheredRows & { readonly isVersions: boolean };
 
-/** Text that does not make rows near; where it was looked for, with the stars of the rows. */
-interface FoundText {
-  readonly text: CommonText | null;
-  readonly stars: Star[] | null;
-}
-
-/** The options of `dedup` on which common text depends. */
-type CommonOptions = Pick<GroupOptions, 'minJaccard'> & {
-  readonly common?: BigUint64Array | EachText;
-  readonly extend?: unknown;
-};
-
 /**
- * What many rows share, by the option `common`; needs rows that are compared as sets. The text of
- * templates is found among the groups that rows as a whole make, which are then taken apart; groups
- * of versions of one text stay whole, whatever they share.
+ * Text that does not make rows near, by the option `common`: what many rows share. Needs rows that
+ * are compared as sets. The text of templates is found among the groups that rows as a whole make,
+ * `stars`, which are then taken apart; groups of versions of one text stay whole, whatever they
+ * share.
  */
 async function findCommon(
   rows: Rows,
-  { common, minJaccard, extend }: CommonOptions,
+  { common, minJaccard, extend }: Pick<DedupOptions, 'common' | 'minJaccard' | 'extend'>,
   { keep, near }: GroupRequest,
   work: LongWork,
-): Promise<FoundText> {
+): Promise<{ text: CommonText | null; stars: Star[] | null }> {
   if (common === undefined) return { text: null, stars: null };
   const areGiven = common instanceof BigUint64Array;
   if (!areGiven && typeof common !== 'function') {

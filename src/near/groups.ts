@@ -6,12 +6,12 @@
  */
 
 import { ascending, byGroup, keyOfBytes } from '../base/arrays';
-import { checkOneOf, wrongType, wrongValue } from '../base/check';
+import { wrongType, wrongValue } from '../base/check';
 import { LONG_CALL, type LongCall, type LongWork } from '../base/long-work';
 import type { CommonText } from './common-text';
 import { NONE, type OrderedPairs } from './pair-order';
 import { eachPairs } from './pairs';
-import { checkGroup, isVerified, NEARNESS, type Nearness, type Rows, reordered } from './rows';
+import { isVerified, NEARNESS, type Nearness, type Rows, reordered } from './rows';
 
 /** How near pairs become groups. */
 const GROUPINGS = ['star', 'components'] as const;
@@ -29,8 +29,6 @@ export interface GroupOptions extends Nearness, LongCall {
   /** A value for each row: only rows of one value are grouped; -1 is in no group. */
   group?: Int32Array;
 }
-
-const GROUP_DEFAULTS = { grouping: 'star', keep: 'first' } as const;
 
 /** The rows of a group of two or more, ascending, and the one that is kept. */
 export interface GatheredRows {
@@ -59,18 +57,6 @@ type GroupNearness = Nearness & {
   /** Decides which of the near pairs are near without what many rows share. */
   readonly common?: CommonText;
 };
-
-/** Checks the options of a grouping against the rows; distances are checked when they are used. */
-export function groupRequest({ codes }: Rows, options: GroupOptions): GroupRequest {
-  const { onProgress, signal, threads, ...given } = options;
-  const { grouping, keep, ...near } = { ...GROUP_DEFAULTS, ...given };
-  if (near.group !== undefined) checkGroup(near.group, codes.count);
-  return {
-    grouping: checkOneOf('grouping', grouping, GROUPINGS),
-    keep: checkKeep(keep, codes.count),
-    near,
-  };
-}
 
 /** Rows between two steps; fewer where each is looked up by a key. */
 const STEP_ROWS = 2 ** 15;
@@ -261,9 +247,9 @@ export type Keep =
 const NAMES = `'${PLAIN_RULES.join("', '")}' or an object with one of ${KINDS.join(', ')}`;
 
 /** Throws unless the rule is known and its column, if it has one, has `count` fitting values. */
-function checkKeep(keep: Keep, count: number): Keep {
+export function checkKeep(keep: Keep, count: number): void {
   if (typeof keep === 'string') {
-    if (PLAIN_RULES.includes(keep)) return keep;
+    if (PLAIN_RULES.includes(keep)) return;
     throw wrongValue('keep', NAMES, keep);
   }
   if (typeof keep !== 'object' || keep === null) throw wrongType('keep', NAMES, keep);
@@ -283,7 +269,6 @@ function checkKeep(keep: Keep, count: number): Keep {
     if (isOrdered(value)) continue;
     throw wrongType(`keep.${kind}[${row}]`, 'a text, a number, a boolean or a date', value);
   }
-  return keep;
 }
 
 const isOrdered = (value: unknown) =>

@@ -17,10 +17,10 @@ import {
 } from '../base/check';
 import type { BitOrder, Codes } from '../codes/codes';
 import type { DenseMatrix, SparseMatrix } from '../vectors/vectors';
-import { bytesOf, type Chunk } from './columns/chunk';
+import { bytesOf, type Chunk, checkBitmaps } from './columns/chunk';
 import { codesOf } from './columns/codes';
 import { type Column, type ColumnData, columnOf, recordBatch } from './columns/make';
-import { chunkOf, joinedColumn, taken } from './columns/pick';
+import { joinedColumn, nullsOfType, taken } from './columns/pick';
 import { type ColumnInfo, columnInfo, type Fit } from './columns/types';
 import { idsOf, valuesOf } from './columns/values';
 import { denseOf, sparseOf } from './columns/vectors';
@@ -179,12 +179,19 @@ export class RowBatch {
 
   /**
    * A column in Arrow's own form, for the readers of this layer, with its bitmaps checked. Throws
-   * where no column has this name, or where it cannot be read as `fit`.
+   * where no column has this name, or where it cannot be read as `fit`. One without rows is made
+   * again, since it may lack the memory, or the children, that readers expect.
    * @internal
    */
   chunk(name: string, fit?: Fit, what?: string): Chunk {
     const { field, data } = this.column(name, fit, what);
-    return this.#reading(() => chunkOf(field, data, this));
+    const { count, firstRow } = this;
+    return this.#reading(() => {
+      if (count === 0) return { data: nullsOfType(field.type, 0), firstRow };
+      if (data?.length !== count) throw new Error(`column "${name}" is shorter than its batch`);
+      checkBitmaps(data);
+      return { data, firstRow };
+    });
   }
 
   /**

@@ -17,7 +17,6 @@ import { isAddress, stateOf } from '../../formats/web-source';
 import type { ColumnValues } from '../../near/groups';
 import {
   type DedupOptions,
-  type DedupPlan,
   dedup,
   type Grouping,
   type Keep,
@@ -197,24 +196,14 @@ function sayTarget(call: Call, { rows, dropped }: PlanSummary): void {
   call.say(`--target-rows ${target}: ${counted(stay, 'row')} stay${why}`);
 }
 
-/** A plan for new rows, and by row the id of the old row that it duplicates, null for none. */
-interface NewPlan {
-  readonly rows: Collection;
-  readonly plan: DedupPlan;
-  readonly near: readonly (string | null)[];
-}
-
 /**
- * Plans the rows of `input`. `keep` is called once they are read, for the rule which row of a group
- * stays. Rows are near by distance alone: of the old rows only the codes are compared. A row near
- * an old one goes, and is a group with others near the same; the rest are grouped as without these.
+ * Plans the rows of `input`, and says how many stay, and how many go for an old row or for another
+ * new one; `near` is by row the id of the old row that it duplicates, null for none. `keep` is
+ * called once they are read, for the rule which row of a group stays. Rows are near by distance
+ * alone: of the old rows only the codes are compared. A row near an old one goes, and is a group
+ * with others near the same; the rest are grouped as without these.
  */
-async function planAgainst(
-  call: Call,
-  input: Input,
-  needs: CollectionNeeds,
-  keep: () => Keep,
-): Promise<NewPlan> {
+async function planAgainst(call: Call, input: Input, needs: CollectionNeeds, keep: () => Keep) {
   const path = call.text('against') as string;
   if (!(await isIndexFolder(path))) {
     const advice = `make one by halfspace index ${path} -o DIR`;
@@ -249,12 +238,6 @@ async function planAgainst(
     [plan.kept[row], plan.distances[row]] = [0, distances[row]];
   });
   const near = Array.from(nearest, (row) => (row < 0 ? null : String(old.idOf(row))));
-  sayFound(call, { rows, plan, near }, path);
-  return { rows, plan, near };
-}
-
-/** Says how many new rows stay, and how many go for an old row or for another new one. */
-function sayFound(call: Call, { plan, near }: NewPlan, path: string): void {
   const dropped = plan.kept.reduce((sum, kept) => sum + 1 - kept, 0);
   const known = near.filter((id) => id !== null).length;
   const others = grouped(dropped - known);
@@ -262,6 +245,7 @@ function sayFound(call: Call, { plan, near }: NewPlan, path: string): void {
     `${counted(plan.count, 'new row')}: ${grouped(plan.count - dropped)} to keep, ` +
       `${grouped(known)} to drop near rows of ${path}, ${others} near other new ones`,
   );
+  return { rows, plan, near };
 }
 
 const FORMS = 'first, last, longest, longest:COLUMN, lowest:COLUMN or highest:COLUMN';

@@ -136,7 +136,16 @@ export class LeafReader {
   /** Decodes the bytes of a page. The budget counts them twice, since values may be copies. */
   #decoded(body: Uint8Array, length: number): Uint8Array {
     this.take(2 * length);
-    return decodePage(this.chunk.codec, body, length);
+    const { codec } = this.chunk;
+    const decode = CODECS[codec];
+    if (decode === undefined) {
+      const advice = 'write the file with Snappy, gzip, Brotli, ZSTD or LZ4_RAW';
+      throw new Error(`pages compressed by codec ${codec} are not read: ${advice}`);
+    }
+    if (length < 0) throw new Error(`a page of ${length} bytes`);
+    const content = length === 0 ? new Uint8Array() : decode(body, length);
+    if (content.length === length) return content;
+    throw new Error(`a page of ${content.length} bytes, ${length} were expected`);
   }
 
   /**
@@ -309,19 +318,6 @@ const CODECS: Readonly<Record<number, Decode>> = {
   6: decodeZstd,
   7: decodeLz4Block,
 };
-
-/** The content of a page of `length` bytes. */
-function decodePage(codec: number, page: Uint8Array, length: number): Uint8Array {
-  const decode = CODECS[codec];
-  if (decode === undefined) {
-    const advice = 'write the file with Snappy, gzip, Brotli, ZSTD or LZ4_RAW';
-    throw new Error(`pages compressed by codec ${codec} are not read: ${advice}`);
-  }
-  if (length < 0) throw new Error(`a page of ${length} bytes`);
-  const content = length === 0 ? new Uint8Array() : decode(page, length);
-  if (content.length === length) return content;
-  throw new Error(`a page of ${content.length} bytes, ${length} were expected`);
-}
 
 /**
  * The content of a Snappy block (google/snappy, format_description.txt), which must have `length`

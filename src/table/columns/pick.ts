@@ -18,7 +18,7 @@ import {
   Utf8,
 } from 'apache-arrow';
 import { bitAt, bitmapOf, concatenated } from '../../base/arrays';
-import { type Chunk, checkBitmaps, rangesOf } from './chunk';
+import { rangesOf } from './chunk';
 import { type Column, nullsOf } from './make';
 import { isBinaryType, isLargeType, isListType, isTextType } from './types';
 import { bytesReader } from './values';
@@ -78,7 +78,7 @@ export function ofType(type: DataType, data: Data): Data | null {
 }
 
 /** A column of `length` nulls. */
-function nullsOfType(type: DataType, length: number): Data {
+export function nullsOfType(type: DataType, length: number): Data {
   return gathered(plainOf(type), [{ data: null, from: 0, to: length }]);
 }
 
@@ -272,20 +272,4 @@ function offsetsOf(
   }
   if (isLarge || filled <= MAX_ELEMENTS) return offsets;
   throw new RangeError(`${filled} bytes or items do not fit one column of type ${type}`);
-}
-
-/**
- * A column of one batch of `count` rows, which begins at row `firstRow` of its source, with its
- * bitmaps checked. A column without rows is made again, since it may lack the memory, or the
- * children, that readers expect.
- */
-export function chunkOf(
-  field: Field,
-  data: Data | undefined,
-  { count, firstRow }: { readonly count: number; readonly firstRow: number },
-): Chunk {
-  if (count === 0) return { data: nullsOfType(field.type, 0), firstRow };
-  if (data?.length !== count) throw new Error(`column "${field.name}" is shorter than its batch`);
-  checkBitmaps(data);
-  return { data, firstRow };
 }

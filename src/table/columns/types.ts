@@ -121,8 +121,10 @@ function fitsOf(field: Field): Fit[] {
   const { type } = field;
   const { typeId } = type;
   if (isJson(field)) return [];
-  if (typeId === Type.Dictionary) return fitsOfDictionary(type.dictionary);
-  if (isTextType(typeId)) return ['text', 'id'];
+  // The entries of a dictionary are read as texts or ids, never as numbers.
+  const entry = typeId === Type.Dictionary ? type.dictionary.typeId : null;
+  if (isTextType(entry ?? typeId)) return ['text', 'id'];
+  if (entry !== null) return entry === Type.Int ? ['id'] : [];
   if (typeId === Type.Int) {
     return type.bitWidth === 64 ? ['id', 'number', 'code'] : ['id', 'number'];
   }
@@ -130,12 +132,6 @@ function fitsOf(field: Field): Fit[] {
   if (typeId === Type.FixedSizeBinary || isBinaryType(typeId)) return ['code'];
   if (typeId === Type.Map) return isSparseMap(type) ? ['map'] : [];
   return isListType(typeId) ? fitsOfList(type) : [];
-}
-
-/** What a dictionary can be read as: its entries as texts or ids, never as numbers. */
-function fitsOfDictionary({ typeId }: Field['type']): Fit[] {
-  if (isTextType(typeId)) return ['text', 'id'];
-  return typeId === Type.Int ? ['id'] : [];
 }
 
 /**

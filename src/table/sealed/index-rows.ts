@@ -73,7 +73,10 @@ export function vectorsOfTable(table: TableRows, firstRow: number): VectorColumn
   };
 }
 
-/** Sparse rows from their two columns, checked; null where both are missing. */
+/**
+ * Sparse rows from their two columns; null where both are missing. Fails for vectors that an index
+ * would refuse: dimensions must ascend within a row, and weights be finite.
+ */
 function sparseRows(table: TableRows, firstRow: number): SparseColumns | null {
   const { indices, weights } = table as { indices?: Lists | null; weights?: Lists | null };
   if (!indices && !weights) return null;
@@ -82,30 +85,20 @@ function sparseRows(table: TableRows, firstRow: number): SparseColumns | null {
   }
   const { offsets } = indices;
   const sparse = { offsets, indices: indices.items, weights: weights.items } as SparseColumns;
+  const [keys, values] = [sparse.indices, sparse.weights];
   for (let row = 0; row + 1 < offsets.length; row++) {
-    if (offsets[row + 1] === weights.offsets[row + 1]) continue;
-    throw new Error(`row ${firstRow + row}: as many indices as weights were expected`);
-  }
-  checkSparse(sparse, firstRow);
-  return sparse;
-}
-
-/**
- * Fails for sparse vectors that an index would refuse: dimensions must ascend within a row, and
- * weights be finite.
- */
-function checkSparse({ offsets, indices, weights }: SparseColumns, firstRow: number): void {
-  for (let row = 0; row + 1 < offsets.length; row++) {
-    const start = offsets[row];
-    for (let i = start; i < offsets[row + 1]; i++) {
-      if (!Number.isFinite(weights[i])) {
-        throw new Error(`row ${firstRow + row}: its vector has ${weights[i]}`);
-      }
-      if (i > start && indices[i] <= indices[i - 1]) {
-        throw new Error(`row ${firstRow + row}: dimension ${indices[i]} after ${indices[i - 1]}`);
+    const fail = (what: string) => new Error(`row ${firstRow + row}: ${what}`);
+    if (offsets[row + 1] !== weights.offsets[row + 1]) {
+      throw fail('as many indices as weights were expected');
+    }
+    for (let i = offsets[row]; i < offsets[row + 1]; i++) {
+      if (!Number.isFinite(values[i])) throw fail(`its vector has ${values[i]}`);
+      if (i > offsets[row] && keys[i] <= keys[i - 1]) {
+        throw fail(`dimension ${keys[i]} after ${keys[i - 1]}`);
       }
     }
   }
+  return sparse;
 }
 
 const KIND = 'columns';
