@@ -37,8 +37,8 @@ const UNRANKED = 4;
 /** Factor between the numbers of probes that are tried; and how many are tried beyond the least. */
 const PROBE_RATIO = 2 ** (1 / 8);
 const MORE_PROBES = 12;
-/** How many of these numbers are tried first. */
-const FIRST_PROBES = 5;
+/** How many of these numbers are tried by the same searches. */
+const PROBES_TOGETHER = 5;
 /**
  * Entries that take as long as a re-ranked row: 31 of residual codes of 100 dimensions, 24 of 256,
  * 19 of 784.
@@ -71,20 +71,17 @@ export async function chosen(
     }
     const least = leastProbes(places, asked, target, visits);
     const grid = probesFrom(least, count);
-    // More probes than the least can be cheaper, if they need fewer candidates to find enough. One
-    // of the first is nearly always the cheapest; others follow where they can be cheaper yet.
-    const canWin = (probes: number) =>
-      !best?.isEnough || workOf(index, { probes, want: k }) < best.work;
-    for (let tried = 0, end = FIRST_PROBES; ; end = grid.filter(canWin).length) {
-      const some = grid.slice(tried, end);
-      const most = some.at(-1);
-      if (most === undefined) break;
-      tried += some.length;
+    // More probes than the least can be cheaper, if they need fewer candidates to find enough.
+    for (let tried = 0; tried < grid.length; tried += PROBES_TOGETHER) {
+      const some = grid.slice(tried, tried + PROBES_TOGETHER);
+      const most = some[some.length - 1];
       const seen = await recorded(index, asked, k, visits.setting(most), work);
       for (const probes of some) {
         best = better(best, candidateWith(index, seen, target, visits.setting(probes)));
         await work.step();
       }
+      // Work falls with more probes, and then rises.
+      if (best?.isEnough && best.probes !== most) break;
     }
     // A scan is tried too, unless less than half of the partitions are enough.
     const isFast = best?.isEnough && 2 * (best.probes as number) < count;
