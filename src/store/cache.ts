@@ -34,7 +34,7 @@ import {
 import { type Content, noVectorsOf, type StoredSegment } from './content';
 import type { FolderFile } from './manifest';
 import { allEnded, type TargetRange } from './place';
-import type { BlockName, Reader } from './reader';
+import { type BlockName, inGroups, type Reader } from './reader';
 
 /** Partitions lie in memory from a multiple of so many bytes on. */
 const CELL_BYTES = 256;
@@ -169,18 +169,9 @@ export class PartitionCache {
     if (this.holds(partitions)) return [probes];
     const order = [...partitions.keys()];
     const isHere = (i: number) => this.#held.has(partitions[i]);
-    const groups: number[][] = [[]];
-    let cells = 0;
-    for (const i of [...order.filter(isHere), ...order.filter((i) => !isHere(i))]) {
-      const own = this.#cellCounts[partitions[i]];
-      if (cells + own > this.#cells.count && groups[groups.length - 1].length > 0) {
-        groups.push([]);
-        cells = 0;
-      }
-      groups[groups.length - 1].push(i);
-      cells += own;
-    }
-    return groups.map((group) => ({
+    const inOrder = [...order.filter(isHere), ...order.filter((i) => !isHere(i))];
+    const cellsOf = (i: number) => this.#cellCounts[partitions[i]];
+    return inGroups(inOrder, cellsOf, this.#cells.count).map((group) => ({
       partitions: Uint32Array.from(group, (i) => partitions[i]),
       products: Float32Array.from(group, (i) => products[i]),
     }));

@@ -11,9 +11,8 @@ import { duplicate, type Id, IdRules, IdsOnce } from '../index/ids';
 import { IndexCore } from '../index/index-core';
 import { afterChanges, checkIndexOptions, type RecallReport } from '../index/index-options';
 import { MemoryIndex } from '../index/memory-index';
-import type { Space } from '../index/space';
 import { RowBatch } from '../table/row-batch';
-import type { FrequencyTable } from '../text/frequency-table';
+import { idAt } from './blocks';
 import { COLUMN_ROWS, columnsFile, refuseOthers, StoredColumns } from './columns';
 import { type Content, countLive, openContent, RowSet, type StoredSegment } from './content';
 import { FolderPlace, withContent } from './folder-place';
@@ -30,8 +29,8 @@ import {
 } from './manifest';
 import { mergeSegments } from './merge-segments';
 import { type Place, withPlace } from './place';
-import { Reader } from './reader';
-import { type NextSegment, writeFrequencies, writeRemoved, writeSpace } from './write-index';
+import { blockGroups, Reader } from './reader';
+import { type NextSegment, writeRemoved } from './write-index';
 import { fileBytesOfRow, layoutOf, memoryOfRow, writeSegment } from './write-segment';
 
 /** Rows to add, with their ids and carried columns. */
@@ -60,13 +59,14 @@ export class FolderChange {
   text: Manifest['text'];
   /** What folders say that are merged, whose space is not read. */
   ofFolders: Pick<IndexHeader, 'copies'> | null = null;
-  removed = new RowSet();
+  removed: RowSet;
   segments: NextSegment[] = [];
   /** The columns that all segments carry. */
   columns: Manifest['columns'];
   /** A batch without rows, from which a carried column of nulls alone gets its type. */
   #noColumns: RowBatch | null = null;
   #waitingColumns: RowBatch[] = [];
+  #hasLearned = false;
   /** Rows that were added by this change. */
   added = 0;
   #removedCount = 0;
@@ -92,12 +92,11 @@ export class FolderChange {
     this.files = others;
     this.text = text;
     this.columns = columns;
-    for (const segment of content?.segments ?? []) {
-      const { firstRow, endRow } = segment;
-      for (const row of content?.removed.within(firstRow, endRow) ?? []) this.removed.add(row);
-      const files = (content as Content).manifest.segments[segment.number];
-      this.segments.push({ files, live: countLive([segment], this.removed) });
-    }
+    this.removed = content?.removed ?? new RowSet();
+    this.segments = (content?.segments ?? []).map((segment) => ({
+      files: (content as Content).manifest.segments[segment.number],
+      live: countLive([segment], this.removed),
+    }));
   }
 
   /** Runs a change of a generation; an error deletes what was written. */
@@ -113,8 +112,8 @@ export class FolderChange {
       core.take(content.parts);
       core.ids = new IdRules(index.ids);
       // A column of this type has an id of 2^63 or more; new ones cannot be negative then.
-      const isHuge = content.segments.some(({ blocks }) => blocks.layout.id === 'Uint64');
-      if (isHuge) core.ids.learn([2n ** 63n]);
+      const hasHuge = content.segments.some(({ blocks }) => blocks.layout.id === 'Uint64');
+      if (hasHuge) core.ids.learn([2n ** 63n]);
       core.rows = new MemoryIndex(core.rows.options, content.space, index.nextRow);
       return new FolderChange(folder, base, content, core, how).#run(work);
     };
@@ -134,16 +133,6 @@ export class FolderChange {
 
   #run<T>(work: (change: FolderChange) => Promise<T>): Promise<T> {
     return this.writer.run(() => work(this));
-  }
-
-  /** Writes the file of a space; null for none. */
-  async writeSpace(space: Space | null): Promise<void> {
-    this.files.space = await writeSpace(this.writer, space);
-  }
-
-  /** Writes the table that weighted the texts. */
-  async writeFrequencies(table: FrequencyTable): Promise<void> {
-    this.files.frequencies = await writeFrequencies(this.writer, table);
   }
 
   /** The header of the next generation, but for its report. */
@@ -169,13 +158,17 @@ export class FolderChange {
     const work = new LongWork(this.call);
     const addition = await additionOf(core, batch.vectors, work);
     const { count } = addition;
-    const checked = core.ids.check(batch.ids, count);
+    let checked = core.ids.check(batch.ids, count);
+    if (checked.range === 'unsigned' && !this.#hasLearned) {
+      await this.#learnIds();
+      checked = core.ids.check(batch.ids, count);
+    }
     const { ids } = checked;
     new IdsOnce(ids ?? [], (id) => core.rowOf(id) !== undefined).check(0, ids?.length ?? 0);
     if (ids !== null && this.#reader !== null) {
       const found = await findRows(this.#reader, ids, this.call.signal);
       for (const [i, one] of found.entries()) {
-        if (one === undefined || this.removed.has(one.row)) continue;
+        if (one === undefined) continue;
         if (!replace) throw duplicate(i, ids[i], count);
         this.#remove(one.row);
       }
@@ -186,6 +179,17 @@ export class FolderChange {
     core.append({ ...addition, ids }, false);
     this.added += count;
     if (this.#waitingBytes > ROWS_SHARE * this.memory) await this.flush();
+  }
+
+  /** Learns the ids of the folder: with negative ones none can be 2^63 or more. */
+  async #learnIds(): Promise<void> {
+    this.#hasLearned = true;
+    const groups = blockGroups(this.content?.segments ?? []);
+    await this.#reader?.each(groups, { signal: this.call.signal }, (group) => {
+      for (const { rows } of group) {
+        this.core.ids.learn(Array.from(rows.rows, (row, i) => idAt(rows.ids, i, row, false)));
+      }
+    });
   }
 
   get #waitingBytes(): number {
@@ -243,7 +247,7 @@ export class FolderChange {
     const found = this.#reader ? await findRows(this.#reader, [...new Set(ids)], signal) : [];
     let count = 0;
     for (const one of found) {
-      if (one === undefined || this.removed.has(one.row)) continue;
+      if (one === undefined) continue;
       this.#remove(one.row);
       count++;
     }
@@ -291,8 +295,8 @@ export class FolderChange {
 
   /** What was written so far, opened as it would be read. */
   async opened(place: Place): Promise<Content> {
-    const how = { signal: this.call.signal };
-    return { ...(await openContent(place, this.provisional(), how)), removed: this.removed };
+    const content = await openContent(place, this.provisional(), this.call.signal);
+    return { ...content, removed: this.removed };
   }
 
   /** True if so many rows of a segment were removed that it should be written again. */

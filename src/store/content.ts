@@ -5,7 +5,7 @@
  */
 
 import { grown } from '../base/arrays';
-import { asFormatError, checkInteger, FormatError } from '../base/check';
+import { asFormatError, FormatError } from '../base/check';
 import type { IdKind } from '../index/ids';
 import { noVectors, type QueryParts } from '../index/query';
 import type { Space } from '../index/space';
@@ -69,9 +69,6 @@ const ID_COLUMNS: Record<Exclude<IdKind, 'row'>, readonly string[]> = {
 /** Bytes of memory that a block takes in the tables. */
 const TABLE_BYTES = 80;
 
-/** The segments `first` to `last` alone, by their positions; all by default. */
-export type SomeSegments = readonly [first: number, last: number] | undefined;
-
 /** The manifest of the newest generation, checked; null if there is none. */
 export async function manifestAt(
   place: Pick<Place, 'name' | 'manifest'>,
@@ -120,11 +117,11 @@ export async function withNewest<T>(
   }
 }
 
-/** The content of a generation. Reads its small files in parallel. */
+/** The content of a generation, or of some segments of it. Reads its small files in parallel. */
 export async function openContent(
   place: Place,
   manifest: Manifest,
-  { signal, range }: { signal?: AbortSignal | undefined; range?: SomeSegments } = {},
+  signal?: AbortSignal,
 ): Promise<Content> {
   const path = `${place.name}/${manifestName(manifest.generation)}`;
   const { index, files } = manifest;
@@ -136,18 +133,15 @@ export async function openContent(
     file === undefined
       ? null
       : read(await wholeFile(place, manifest, file, signal), `${place.name}/${file.name}`);
-  const [first, last] = range ?? [0, manifest.segments.length - 1];
-  if (range !== undefined) checkInteger('segments[1]', last, first, manifest.segments.length - 1);
-  const some = manifest.segments.slice(first, last + 1);
   const [space, removed, tables] = await Promise.all([
     one(files.space, (bytes, name) => {
       const dimensions = parts.dense?.dimensions ?? parts.bits;
       return spaceFromArrow(bytes, name, { bits: parts.bits, dimensions, hasCopies: index.copies });
     }),
     one(files.removed, removedFromArrow),
-    Promise.all(some.map((segment) => one(segment.files.blocks, blocksFromArrow))),
+    Promise.all(manifest.segments.map((segment) => one(segment.files.blocks, blocksFromArrow))),
   ]);
-  const segments = some.map((segment, number): StoredSegment => {
+  const segments = manifest.segments.map((segment, number): StoredSegment => {
     const { blocks, buckets } = tables[number] as ReturnType<typeof blocksFromArrow>;
     const { rows: count } = segment.files.rows as FolderFile;
     const opened = { ...segment, number, count, blocks, buckets };
@@ -166,10 +160,7 @@ export async function openContent(
     segments,
     removed: set,
     bytes: memoryOf(space, segments),
-    manifest:
-      range === undefined
-        ? manifest
-        : { ...manifest, rows: countLive(segments, set), segments: some },
+    manifest,
   };
 }
 

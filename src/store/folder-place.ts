@@ -133,7 +133,7 @@ export function withContent<T>(
   signal?: AbortSignal,
 ): Promise<T> {
   return withPlace(new FolderPlace(folder), async (place) =>
-    work(await openContent(place, manifest, { signal })),
+    work(await openContent(place, manifest, signal)),
   );
 }
 

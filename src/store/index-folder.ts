@@ -40,6 +40,7 @@ import { Reader } from './reader';
 import { loadFolder, saveIndex } from './save-index';
 import type { StoredIndex } from './stored-index';
 import { type FolderHealth, verifyFolder } from './verify';
+import { writeFrequencies, writeSpace } from './write-index';
 
 const TRIES = 5;
 /** How many other writers may be first, one after another, before a change gives up. */
@@ -330,13 +331,13 @@ export async function buildFolder(
   if (optimize !== undefined) checkOptimize(core, optimize);
   const base = await prepareNew(folder, replace);
   return FolderChange.fresh(folder, base, core, { memory, call }, async (change) => {
-    if (model?.space) await change.writeSpace(model.space);
+    if (model?.space) change.files.space = await writeSpace(change.writer, model.space);
     for await (const batch of batches) await change.add(batch, false);
     let report = null;
     const isInMemory = change.segments.length === 0;
     if (optimize !== undefined && change.added > 0 && isInMemory) {
       report = await optimizeInMemory(core, checkWanted(core, optimize), new LongWork(call));
-      await change.writeSpace(core.rows.space);
+      change.files.space = await writeSpace(change.writer, core.rows.space);
     }
     await change.flush();
     await change.checkNewIds();
@@ -345,7 +346,7 @@ export async function buildFolder(
       report = await optimizeStored(change, wanted);
     }
     const counted = model?.manifest.files.frequencies;
-    if (frequencies) await change.writeFrequencies(frequencies);
+    if (frequencies) change.files.frequencies = await writeFrequencies(change.writer, frequencies);
     else if (model && counted) {
       change.files.frequencies = await change.writer.take(counted, model.place.name);
     }

@@ -27,7 +27,7 @@ export function loadIndex(place: Place, manifest: Manifest, call: LongCall): Pro
     for (const file of filesOf(manifest)) {
       await explained(place, manifest.generation, place.read(file, [], new Uint8Array()));
     }
-    const content = await openContent(place, manifest, { signal: call.signal });
+    const content = await openContent(place, manifest, call.signal);
     const index = asFormatError(path, () => new SimHashIndex(optionsOf(manifest.index)));
     const core = coreOf(index);
     core.take(content.parts);

@@ -7,7 +7,7 @@ import { checkByteCount, checkInteger, checkOptions, FormatError, wrongType } fr
 import { LONG_CALL } from '../base/long-work';
 import type { Id } from '../index/ids';
 import { checkFileSize } from '../table/sealed/seal';
-import { neededAt, openContent, type SomeSegments, withNewest } from './content';
+import { countLive, neededAt, openContent, withNewest } from './content';
 import { HttpPlace } from './http-place';
 import { type Manifest, manifestGeneration, manifestName } from './manifest';
 import { MissingFileError, type NamedFile, type Place, type TargetRange } from './place';
@@ -73,9 +73,12 @@ export async function openStored(
 ): Promise<StoredIndex> {
   try {
     const limit = checkByteCount('memory', memory);
-    const range = checkRange(segments);
     const newest = () => neededAt(place, signal);
-    const open = (manifest: Manifest) => openContent(place, manifest, { range, signal });
+    const open = async (newest: Manifest) => {
+      const content = await openContent(place, partOf(newest, segments), signal);
+      const rows = countLive(content.segments, content.removed);
+      return { ...content, manifest: { ...content.manifest, rows } };
+    };
     return new StoredIndex(await withNewest(newest, TRIES, open), limit);
   } catch (error) {
     await place.close();
@@ -83,11 +86,14 @@ export async function openStored(
   }
 }
 
-function checkRange(range: OpenStoredOptions['segments']): SomeSegments {
-  if (range === undefined) return undefined;
+/** A generation with these segments alone. */
+function partOf(manifest: Manifest, range: OpenStoredOptions['segments']): Manifest {
+  if (range === undefined) return manifest;
   if (!Array.isArray(range)) throw wrongType('segments', 'two integers', range);
-  const first = checkInteger('segments[0]', range[0], 0, 2 ** 32);
-  return [first, checkInteger('segments[1]', range[1], first, 2 ** 32)];
+  const { segments: all } = manifest;
+  const first = checkInteger('segments[0]', range[0], 0, all.length - 1);
+  const last = checkInteger('segments[1]', range[1], first, all.length - 1);
+  return { ...manifest, segments: all.slice(first, last + 1) };
 }
 
 /** The files by their names. A `Blob` is read by ranges; every `File` is one. */

@@ -28,7 +28,7 @@ import { withPlace } from './place';
 import { type BlockName, blockGroups, blockNames, inGroups, type LoadedBlock } from './reader';
 import { SearchQueue, together } from './stored-index';
 import { StoredRows } from './stored-rows';
-import type { NextSegment } from './write-index';
+import { type NextSegment, writeSpace } from './write-index';
 import { layoutOf, memoryOfRow, writeSegment } from './write-segment';
 
 /**
@@ -76,7 +76,7 @@ async function placeAll(
 ): Promise<void> {
   const { core, memory } = change;
   core.rows = new MemoryIndex(core.rows.options, space, core.rows.nextRow);
-  await change.writeSpace(space);
+  change.files.space = await writeSpace(change.writer, space);
   const layout = layoutOf(change.header, space, 'Utf8');
   const mostRows = Math.max(1, Math.floor((LOAD_SHARE * memory) / memoryOfRow(layout)));
   const placed: NextSegment[] = [];

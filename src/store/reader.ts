@@ -235,7 +235,7 @@ export function bytesOfBlock({ segment, block }: BlockName, hasVectors: boolean)
   return rows.bytes[block] + codes.bytes[block] + (hasVectors ? vectors.bytes[block] : 0);
 }
 
-/** Items in their order, in groups of at most so many bytes, or of one item. */
+/** Items in their order, in groups of at most so many bytes, or what counts, or of one item. */
 export function inGroups<T>(
   items: Iterable<T>,
   bytesOf: (item: T) => number,

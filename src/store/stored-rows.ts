@@ -3,7 +3,7 @@
  * then at hand until the next `load`.
  */
 
-import { ascending, type Range } from '../base/arrays';
+import { ascending, type Range, runOf } from '../base/arrays';
 import { bytesPerCode } from '../codes/codes';
 import type { IndexRow } from '../index/answer';
 import type { Id } from '../index/ids';
@@ -59,6 +59,8 @@ export class StoredRows implements Searched, SearchedPart {
   /** The blocks of rows with codes, which scans read together; null until the first one. */
   #groups: readonly (readonly BlockName[])[] | null = null;
   readonly #known: readonly Known[];
+  /** Of each segment. */
+  readonly #firstRows: readonly number[];
   /** Codes of blocks that are looked at once: those of a scan, or partitions of a dense space. */
   #scratch: CodeMemory;
   #scratchBlocks: readonly LoadedBlock[] = [];
@@ -81,6 +83,7 @@ export class StoredRows implements Searched, SearchedPart {
     this.bits = parts.bits;
     this.space = space;
     this.reader = new Reader(content);
+    this.#firstRows = segments.map(({ firstRow }) => firstRow);
     this.#known = segments.map(({ firstRow, endRow, count }) => ({
       positions: new Uint32Array(endRow - firstRow),
       checks: new Uint32Array(parts.vectors === null ? 0 : count),
@@ -342,14 +345,7 @@ export class StoredRows implements Searched, SearchedPart {
   }
 
   #segmentOf(row: number): StoredSegment {
-    const { segments } = this.#content;
-    let [low, high] = [0, segments.length - 1];
-    while (low < high) {
-      const middle = (low + high + 1) >> 1;
-      if (segments[middle].firstRow <= row) low = middle;
-      else high = middle - 1;
-    }
-    return segments[low];
+    return this.#content.segments[Math.max(0, runOf(this.#firstRows, row))];
   }
 
   #positionOf({ number, firstRow }: StoredSegment, row: number): number {

@@ -85,8 +85,8 @@ interface Origin {
   /** The real path of the folder; null of a directory of a browser. */
   readonly path: string | null;
   readonly manifest: Manifest;
-  /** Of each segment in memory those that have its rows, until it is merged. */
-  readonly segments: WeakMap<Segment, readonly SegmentFiles[]>;
+  /** The segments in memory whose rows those of the generation have, until they are merged. */
+  readonly segments: WeakSet<Segment>;
   readonly space: Space | null;
 }
 
@@ -95,11 +95,13 @@ const origins = new WeakMap<SimHashIndex, Origin>();
 /** Notes the generation that an index was loaded from. */
 export function noteOrigin(index: SimHashIndex, path: string | null, manifest: Manifest): void {
   const { rows } = coreOf(index);
-  // Segments of a folder are neighbours in one of the index.
-  const filesOf = ({ rows: { firstRow, endRow } }: Segment) =>
-    manifest.segments.filter((one) => one.firstRow >= firstRow && one.firstRow < endRow);
-  const segments = new WeakMap(rows.sealed().map((one) => [one, filesOf(one)]));
+  const segments = new WeakSet(rows.sealed());
   origins.set(index, { path, manifest, segments, space: rows.space });
+}
+
+/** What a generation has of a segment in memory: neighbours become one when they are loaded. */
+function filesOf({ segments }: Manifest, { rows: { firstRow, endRow } }: Segment): SegmentFiles[] {
+  return segments.filter((one) => one.firstRow >= firstRow && one.firstRow < endRow);
 }
 
 /**
@@ -189,7 +191,8 @@ export async function writeIndex(
   const before = origin?.manifest ?? null;
   const carried = carriedBy(core, place, before, given.columns);
   const header = headerOf(core);
-  const segments: Origin['segments'] = new WeakMap();
+  const segments = new WeakSet<Segment>();
+  const known = given.columns === undefined ? origin : null;
   const all: NextSegment[] = [];
   const removed = new RowSet();
   let done = 0;
@@ -197,20 +200,16 @@ export async function writeIndex(
     given.signal?.throwIfAborted();
     const live = segment.rows.liveCount;
     if (live === 0) continue;
-    const known = given.columns === undefined ? origin?.segments.get(segment) : undefined;
-    const whole = known ? segment : rows.compacted(segment);
+    const kept = known?.segments.has(segment) ? filesOf(known.manifest, segment) : null;
+    const whole = kept ? segment : rows.compacted(segment);
     const { rows: own } = whole;
     for (let at = 0; at < own.count; at++) if (own.isRemoved(at)) removed.add(own.rowAt(at));
-    const files = known ?? [
+    const files = kept ?? [
       await writeSegment(writer, header, whole, space, await carried.of(whole)),
     ];
     const next = files.map((one) => ({ files: one, live: liveIn(one, removed) }));
-    const left = next.filter(({ live }) => live > 0);
-    segments.set(
-      whole,
-      left.map(({ files }) => files),
-    );
-    all.push(...left);
+    all.push(...next.filter(({ live }) => live > 0));
+    segments.add(whole);
     done += live;
     given.onProgress?.(done, rows.count);
   }
