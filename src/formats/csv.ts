@@ -10,7 +10,7 @@
  */
 
 import { FormatError } from '../base/check';
-import { type BytesBuilder, type ColumnBuilder, withRoom } from '../table/columns/make';
+import { type BytesBuilder, withRoom } from '../table/columns/make';
 import type { RowBatch } from '../table/row-batch';
 import type { ByteSource } from './byte-source';
 import { exactJson, type Fitter, fitter, hex, kindOf, misfit } from './column-kinds';
@@ -213,47 +213,31 @@ export async function csvRows(source: ByteSource, options: ReadOptions): Promise
     builder: assembler.builders[i],
     turn: fitter(plan, true),
   }));
-  const add = recordAdder(scan, columns, names.length);
-
-  return { columns: assembler.columns, read: (send) => sendRecords(scan, assembler, send, add) };
-}
-
-/** A column that is read, and which cell of a record has its value. */
-interface CellColumn extends ColumnPlan {
-  readonly cell: number;
-  readonly builder: ColumnBuilder;
-  readonly turn: Fitter;
-}
-
-/** A function that adds the scan's record to the builders: all of its cells, or none. */
-function recordAdder(
-  scan: CsvScan,
-  columns: readonly CellColumn[],
-  cellCount: number,
-): () => boolean {
-  const values: unknown[] = [];
-  return () => {
+  const cellValues: unknown[] = [];
+  // Adds the scan's record to the builders: all of its cells, or none.
+  const add = () => {
     const { bytes, starts, ends, quotes } = scan;
-    if (scan.count !== cellCount) {
-      throw new Error(`${scan.count} cells, but ${cellCount} columns are named`);
+    if (scan.count !== names.length) {
+      throw new Error(`${scan.count} cells, but ${names.length} columns are named`);
     }
     // Values that may be refused come first: nothing is appended until all of them are known.
     for (let i = 0; i < columns.length; i++) {
       const { kind, cell } = columns[i];
       if (kind === 'text') continue;
       const isEmpty = starts[cell] === ends[cell];
-      values[i] = isEmpty ? null : fitText(scan.text(cell) as string, columns[i]);
+      cellValues[i] = isEmpty ? null : fitText(scan.text(cell) as string, columns[i]);
     }
     // Texts are copied as bytes, unless they have doubled quotes.
     for (let i = 0; i < columns.length; i++) {
       const { builder, cell, kind } = columns[i];
-      if (kind !== 'text') builder.append(values[i]);
+      if (kind !== 'text') builder.append(cellValues[i]);
       else if (quotes[cell] === 2) builder.append(scan.text(cell));
       else if (starts[cell] === ends[cell] && quotes[cell] === 0) builder.append(null);
       else (builder as BytesBuilder).appendBytes(bytes, starts[cell], ends[cell]);
     }
     return true;
   };
+  return { columns: assembler.columns, read: (send) => sendRecords(scan, assembler, send, add) };
 }
 
 /** The value of a cell in a column of numbers or lists; throws if it does not fit. */

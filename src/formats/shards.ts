@@ -21,16 +21,10 @@ import { isAddress } from './web-source';
 export async function shardsOf(source: string | readonly string[]): Promise<string[] | null> {
   const files = typeof source === 'string' ? await shardsAt(source) : await listed(source);
   if (files === null) return null;
-  const areEmpty = await Promise.all(files.map(isEmpty));
-  const others = files.filter((_, i) => !areEmpty[i]);
+  const found = await Promise.all(files.map((file) => (isAddress(file) ? null : stat(file))));
+  // A pipe may have bytes, although its size is 0.
+  const others = files.filter((_, i) => !(found[i]?.isFile() && found[i].size === 0));
   return others.length > 0 ? others : files;
-}
-
-/** Whether a file has no byte; a pipe may have some, although its size is 0. */
-async function isEmpty(file: string): Promise<boolean> {
-  if (isAddress(file)) return false;
-  const there = await stat(file);
-  return there.isFile() && there.size === 0;
 }
 
 /** The files of a list of files, folders and patterns. */

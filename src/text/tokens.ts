@@ -40,7 +40,14 @@ export function splitterOf(tokens: Tokens): Splitter {
   if (typeof tokens === 'function') {
     const { kind = 'own' } = tokens;
     if (typeof kind !== 'string') throw wrongType('tokens.kind', 'a string', kind);
-    return { ...plain, kind, split: (text) => tokensOf(tokens, text), isData: false };
+    const split = (text: string) => {
+      const found: unknown = tokens(text);
+      if (typeof (found as Iterable<string> | null)?.[Symbol.iterator] !== 'function') {
+        throw wrongType('tokens', 'a function from a text to texts', found);
+      }
+      return found as Iterable<string>;
+    };
+    return { ...plain, kind, split, isData: false };
   }
   if (typeof tokens !== 'string') {
     throw wrongType('tokens', `${FORMS}, or a function from a text to strings`, tokens);
@@ -68,15 +75,6 @@ const IS_ASCII = /^[\0-\x7f]*$/;
 export const LETTER = /* @__PURE__ */ new RegExp(`[${DENSE}\\p{L}\\p{M}\\p{N}]`, 'u');
 /** Matches a text that begins with a character of a dense script. */
 export const DENSE_LETTER = /* @__PURE__ */ new RegExp(`^[${DENSE}]`, 'u');
-
-/** Calls a token function; throws a TypeError if the result is not iterable. */
-function tokensOf(tokens: Tokenizer, text: string): Iterable<string> {
-  const found: unknown = tokens(text);
-  if (typeof (found as Iterable<string> | null)?.[Symbol.iterator] === 'function') {
-    return found as Iterable<string>;
-  }
-  throw wrongType('tokens', 'a function from a text to texts', found);
-}
 
 /** Unicode's NFKC form in lower case. Skips NFKC, which is slow, for ASCII. */
 export function normal(text: string): string {

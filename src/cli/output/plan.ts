@@ -177,9 +177,18 @@ export async function sourceOf(call: Call, input: Input): Promise<string | null>
   }
   const sums: string[] = [];
   for (const file of files) {
-    const sum = isAddress(file) ? await sumOfState(call, file) : await checksumOfRead(call, file);
-    if (sum === null) return null;
-    sums.push(sum);
+    if (isAddress(file)) {
+      const { size, version } = await stateOf(file, call.fileStates);
+      if (!version) return null;
+      sums.push(textSum(`${size} ${version}`));
+      continue;
+    }
+    // The file must be as it was where it was read.
+    const found = await stat(file, { bigint: true });
+    noteFile(call.fileStates, file, found);
+    const known = call.fileStates.get(file)?.checksum;
+    const halt = () => call.signal.throwIfAborted();
+    sums.push(known ?? (await checksumOf(file, Number(found.size), halt)));
   }
   return sums.length === 1 ? sums[0] : textSum(sums.join());
 }
@@ -197,17 +206,3 @@ export function checkSource(
 }
 
 const textSum = (text: string) => fileChecksum(new TextEncoder().encode(text));
-
-/** The checksum of a file, which must be as it was where it was read. */
-async function checksumOfRead(call: Call, file: string): Promise<string> {
-  const found = await stat(file, { bigint: true });
-  noteFile(call.fileStates, file, found);
-  const known = call.fileStates.get(file)?.checksum;
-  return known ?? checksumOf(file, Number(found.size), () => call.signal.throwIfAborted());
-}
-
-/** A checksum of the size and mark that a host gives a file; null where it gives no mark. */
-async function sumOfState(call: Call, address: string): Promise<string | null> {
-  const { size, version } = await stateOf(address, call.fileStates);
-  return version && textSum(`${size} ${version}`);
-}

@@ -88,7 +88,9 @@ async function calibrated(call: Call, path: string): Promise<CalibrationReport> 
   const known = labels && labelledRows(labels, rows, pairs as string);
   const near = await nearnessOf(call, rows);
   const held = withVectors(rowsOf('rows', rows.source), near.vectors);
-  const leastRecommended = leastRecommendedOf(choice, rows);
+  // What `dedup` takes as near where no option says it.
+  const leastCosine = choice.kind === 'text' ? NEAR_COSINE : COSINE.least;
+  const leastRecommended = rows.measure === JACCARD ? NEAR_JACCARD : leastCosine;
   const found = await call.long('grouping', async (stage) => {
     const work = new LongWork(stage);
     const planting = { share: EDITS, seed: `planted ${SEED}` };
@@ -116,12 +118,6 @@ function checkSource(call: Call, input: InputRows | null, pairs: string | null):
     call.misuse('--min-jaccard compares sets, which are texts or sparse vectors: these are dense');
   }
   return input.choice;
-}
-
-/** The lowest threshold that is recommended: what `dedup` takes as near where no option says it. */
-function leastRecommendedOf({ kind }: SourceColumns, { measure }: Collection): number {
-  if (measure === JACCARD) return NEAR_JACCARD;
-  return kind === 'text' ? NEAR_COSINE : COSINE.least;
 }
 
 /** The command line by which `dedup` reads and compares the rows as this call does. */

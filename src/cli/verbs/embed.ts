@@ -113,7 +113,11 @@ class MadeVectors {
     for (const [i, vector] of [...known, ...added].entries()) {
       values.set(vector, rows[i] * dimensions);
     }
-    await this.#add(others, added);
+    if (this.#file !== null && others.length > 0) {
+      const bytes = concatenated(added.map((vector, i) => this.#recordOf(others[i], vector)));
+      await this.#file.write(bytes, 0, bytes.length, this.#count * this.#rowBytes);
+      this.#count += others.length;
+    }
     return { values, dimensions };
   }
 
@@ -141,13 +145,6 @@ class MadeVectors {
     if (this.#count > 0)
       this.call.say(`going on behind ${counted(this.#count, 'vector')} of ${this.#path}`);
     return vectors;
-  }
-
-  async #add(texts: readonly string[], vectors: readonly Float32Array[]): Promise<void> {
-    if (this.#file === null || texts.length === 0) return;
-    const bytes = concatenated(vectors.map((vector, i) => this.#recordOf(texts[i], vector)));
-    await this.#file.write(bytes, 0, bytes.length, this.#count * this.#rowBytes);
-    this.#count += texts.length;
   }
 
   /** What the file has of a text: a checksum of model, text and vector, and the vector. */

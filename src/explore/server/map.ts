@@ -101,24 +101,17 @@ const MAX_ROWS = 10_000;
 
 /** The map of placed rows for a page in one file; of many rows a sample. Null without rows. */
 export function heldMap(explored: Explored, all: PlacedRows): HeldMap | null {
-  const placed = all.rows.length <= MAX_ROWS ? all : sampled(all);
-  if (placed.rows.length === 0) return null;
-  return {
-    ...mapAnswer(explored, placed),
-    cards: explored.cardsOf([...placed.rows]),
-  };
-}
-
-/** MAX_ROWS of the placed rows, drawn at random, still ascending. */
-function sampled(all: PlacedRows): Omit<PlacedRows, 'neighbors'> {
+  if (all.rows.length === 0) return null;
   const at = drawnNumbers(all.rows.length, MAX_ROWS, 0);
-  return {
-    rows: Uint32Array.from(at, (i) => all.rows[i]),
+  const rows = Uint32Array.from(at, (i) => all.rows[i]);
+  const placed = {
+    rows,
     x: Float32Array.from(at, (i) => all.x[i]),
     y: Float32Array.from(at, (i) => all.y[i]),
     labels: Uint8Array.from(at, (i) => all.labels[i]),
     exemplars: all.exemplars,
   };
+  return { ...mapAnswer(explored, placed), cards: explored.cardsOf([...rows]) };
 }
 
 /** Rows whose vectors, with those of their neighbours, are in memory at once. */

@@ -49,7 +49,13 @@ export class WordSearch {
     const work = new LongWork(call);
     // Weights follow from how many texts have a word, so that all are read before.
     const passes = [
-      (texts: SparseMatrix) => search.#count(texts),
+      ({ offsets, indices }: SparseMatrix) => {
+        const halves = halvesOf(indices as BigUint64Array);
+        for (let text = 1; text < offsets.length; text++) {
+          const own = halves.subarray(2 * offsets[text - 1], 2 * offsets[text]);
+          search.#frequencies.addDocument(own);
+        }
+      },
       (texts: SparseMatrix, size: number) => search.#vectors.append(texts, 0, size, () => true),
     ];
     for (const [pass, take] of passes.entries()) {
@@ -61,13 +67,6 @@ export class WordSearch {
     }
     search.#lists = new InvertedLists(search.#vectors, ascending(count));
     return search;
-  }
-
-  #count({ offsets, indices }: SparseMatrix): void {
-    const halves = halvesOf(indices as BigUint64Array);
-    for (let text = 1; text < offsets.length; text++) {
-      this.#frequencies.addDocument(halves.subarray(2 * offsets[text - 1], 2 * offsets[text]));
-    }
   }
 
   /**

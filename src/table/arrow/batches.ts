@@ -104,6 +104,7 @@ export const asArrow = <T>(file: string | undefined, read: () => T): T =>
 
 /**
  * Registers decoders for LZ4 and ZSTD with the library, unless the program has registered its own.
+ * They compare the length of a buffer with the one before it, which the library does not.
  */
 function registerCodecs(): void {
   for (const [type, decode] of [
@@ -111,22 +112,15 @@ function registerCodecs(): void {
     [CompressionType.ZSTD, decodeZstd],
   ] as const) {
     if (compressionRegistry.get(type)?.decode) continue;
-    compressionRegistry.set(type, { decode: (frame) => decodeAsClaimed(frame, decode) });
+    const decodeAsClaimed = (frame: Uint8Array) => {
+      const prefix = new DataView(frame.buffer, frame.byteOffset - 8, 8);
+      const claimed = Number(prefix.getBigInt64(0, true));
+      const bytes = decode(frame, claimed);
+      if (bytes.length === claimed) return bytes;
+      throw new Error(`a buffer of ${bytes.length} bytes claims to be ${claimed}`);
+    };
+    compressionRegistry.set(type, { decode: decodeAsClaimed });
   }
-}
-
-/** Decodes a buffer and compares its length with the one before it, which the library does not. */
-function decodeAsClaimed(
-  frame: Uint8Array,
-  decode: (frame: Uint8Array, most: number) => Uint8Array,
-): Uint8Array {
-  const prefix = new DataView(frame.buffer, frame.byteOffset - 8, 8);
-  const claimed = Number(prefix.getBigInt64(0, true));
-  const bytes = decode(frame, claimed);
-  if (bytes.length !== claimed) {
-    throw new Error(`a buffer of ${bytes.length} bytes claims to be ${claimed}`);
-  }
-  return bytes;
 }
 
 /** A file of which any ranges can be read. */

@@ -7,7 +7,6 @@
 import {
   AsyncByteQueue,
   type Data,
-  type Field,
   RecordBatchFileWriter,
   RecordBatchStreamWriter,
   Schema,
@@ -15,7 +14,7 @@ import {
 import type { CodeOrigin } from '../../codes/codes';
 import type { TextModel } from '../../vectors/vectors';
 import { bytesOf } from '../columns/chunk';
-import { type Column, columnOf, recordBatch } from '../columns/make';
+import { columnOf, recordBatch } from '../columns/make';
 import { joinedColumn, ofType } from '../columns/pick';
 import type { RowBatch } from '../row-batch';
 import { headerText, KEY, sealedBatch } from '../sealed/seal';
@@ -132,7 +131,14 @@ export function arrowWriter(layout: ArrowLayout, header: SealHeader | string | n
         const fields = columns.map(({ field }) => field);
         encoder = new ArrowEncoder(layout, new Schema(fields, metadata));
       }
-      const all = encoder.schema.fields.map((field, i) => fitted(field, columns[i]));
+      const all = encoder.schema.fields.map(({ type }, i) => {
+        // One of nulls alone takes any type.
+        const { field, data } = columns[i];
+        const own = ofType(type, data);
+        if (own !== null) return own;
+        const was = `of type ${field.type} was of type ${type} in the first batch`;
+        throw new Error(`column "${field.name}" ${was}`);
+      });
       const bytes = all.reduce((sum, one) => sum + bytesOf(one), 0);
       const pieces = Math.max(1, Math.ceil(bytes / MAX_BYTES));
       const step = Math.max(1, Math.ceil(batch.count / pieces));
@@ -151,13 +157,4 @@ export function arrowWriter(layout: ArrowLayout, header: SealHeader | string | n
       return (encoder ?? new ArrowEncoder(layout, new Schema([]))).finish();
     },
   };
-}
-
-/** A column in the type that it has in the first batch; one of nulls alone takes any type. */
-function fitted(wanted: Field, { field, data }: Column): Data {
-  const own = ofType(wanted.type, data);
-  if (own !== null) return own;
-  throw new Error(
-    `column "${field.name}" of type ${field.type} was of type ${wanted.type} in the first batch`,
-  );
 }
