@@ -363,13 +363,12 @@ export class Tail extends Placed {
   #take({ partitions, seconds, entries }: PlacedRows): void {
     const first = this.#assigned;
     const end = first + partitions.length;
-    if (end > this.#partitions.length) this.#partitions = grown(this.#partitions, 2 * end);
-    this.#partitions.set(partitions, first);
-    if (seconds !== null) {
-      const own = this.#seconds ?? new Uint32Array(64);
-      this.#seconds = end > own.length ? grown(own, 2 * end) : own;
-      this.#seconds.set(seconds, first);
+    if (end > this.#partitions.length) {
+      this.#partitions = grown(this.#partitions, 2 * end);
+      this.#seconds = this.#seconds && grown(this.#seconds, 2 * end);
     }
+    this.#partitions.set(partitions, first);
+    this.#seconds?.set(seconds as Uint32Array, first);
     if (entries !== null) {
       const { codes, scales } = entries;
       const each = this.#entriesPerRow;

@@ -4,7 +4,7 @@
  * decided by `Cells`.
  */
 
-import { concatenated } from '../base/arrays';
+import { concatenated, lowerBound } from '../base/arrays';
 import { FormatError } from '../base/check';
 import { bytesPerCode } from '../codes/codes';
 import type { Query } from '../index/query';
@@ -321,10 +321,7 @@ const cellsFor = (bytes: number) => Math.ceil(bytes / CELL_BYTES);
 
 /** The first block of each of `count` partitions; last, their end. */
 function firstBlocks({ partitions }: BlockTable, count: number): Uint32Array {
-  const firsts = new Uint32Array(count + 1);
-  for (const p of partitions) if (p < count) firsts[p + 1]++;
-  for (let p = 0; p < count; p++) firsts[p + 1] += firsts[p];
-  return firsts;
+  return Uint32Array.from({ length: count + 1 }, (_, p) => lowerBound(partitions, p));
 }
 
 const NO_KEY = 0xffff_ffff;

@@ -57,8 +57,6 @@ export class FolderChange {
   /** The files of the whole index, but for removed rows; at first those that stay. */
   readonly files: { [kind in FileKind]?: FolderFile };
   text: Manifest['text'];
-  /** What folders say that are merged, whose space is not read. */
-  ofFolders: Pick<IndexHeader, 'copies'> | null = null;
   removed: RowSet;
   segments: NextSegment[] = [];
   /** The columns that all segments carry. */
@@ -115,7 +113,8 @@ export class FolderChange {
       const hasHuge = content.segments.some(({ blocks }) => blocks.layout.id === 'Uint64');
       if (hasHuge) core.ids.learn([2n ** 63n]);
       core.rows = new MemoryIndex(core.rows.options, content.space, index.nextRow);
-      return new FolderChange(folder, base, content, core, how).#run(work);
+      const change = new FolderChange(folder, base, content, core, how);
+      return change.writer.run(() => work(change));
     };
     return withContent(folder, base, run, how.call.signal);
   }
@@ -128,28 +127,21 @@ export class FolderChange {
     how: { memory: number; call: LongCall },
     work: (change: FolderChange) => Promise<T>,
   ): Promise<T> {
-    return new FolderChange(folder, base, null, core, how).#run(work);
-  }
-
-  #run<T>(work: (change: FolderChange) => Promise<T>): Promise<T> {
-    return this.writer.run(() => work(this));
+    const change = new FolderChange(folder, base, null, core, how);
+    return change.writer.run(() => work(change));
   }
 
   /** The header of the next generation, but for its report. */
   get header(): IndexHeader {
-    return { ...headerOf(this.core), ...this.ofFolders };
-  }
-
-  /** Throws where two rows of the segments, all by default, have one id. */
-  checkIds(some: readonly NextSegment[] = this.segments): Promise<void> {
-    const manifest = { ...this.provisional(), segments: some.map(({ files }) => files) };
-    return withContent(this.folder, manifest, (content) => refuseEqualIds(new Reader(content)));
+    return headerOf(this.core);
   }
 
   /** Throws where two new rows have one id; those that waited together are known to differ. */
   async checkNewIds(): Promise<void> {
     const made = this.segments.slice(this.content?.segments.length ?? 0);
-    if (made.length > 1) await this.checkIds(made);
+    if (made.length < 2) return;
+    const manifest = { ...this.provisional(), segments: made.map(({ files }) => files) };
+    await withContent(this.folder, manifest, (content) => refuseEqualIds(new Reader(content)));
   }
 
   /** Adds a batch; with `replace` in place of rows that have these ids. */

@@ -265,7 +265,7 @@ function checkBlocks(
 
 const misplaced = (block: number) => new Error(`damaged: block ${block} is not where it can be`);
 
-/** Throws unless the bodies of blocks lie one after another in their file, if there is one. */
+/** Throws unless the bodies of blocks or buckets lie one after another in their file, if any. */
 function checkBodies(kind: BodyKind, blocks: BlockTable, file: FolderFile | undefined): void {
   if (file === undefined) return;
   const { at, bytes } = blocks.bodies[kind];
@@ -278,14 +278,11 @@ function checkBodies(kind: BodyKind, blocks: BlockTable, file: FolderFile | unde
 }
 
 /** Throws unless there is a power of two of buckets in a file of hashes, and none without it. */
-function checkBuckets({ buckets: { count, bodies }, files: { hashes } }: StoredSegment): void {
-  const { at, bytes } = bodies.rows;
+function checkBuckets({ buckets, files: { hashes } }: StoredSegment): void {
+  const { count } = buckets;
   const isPower = (count & (count - 1)) === 0 && count > 0;
   if (hashes === undefined ? count > 0 : !isPower) throw new Error(`damaged: ${count} buckets`);
-  for (let i = 0; i < count; i++) {
-    if (at[i] % 8 === 0 && at[i] + bytes[i] <= (hashes?.bytes ?? 0)) continue;
-    throw new Error(`damaged: bucket ${i} is not where it can be`);
-  }
+  checkBodies('rows', buckets, hashes);
 }
 
 /** Throws unless a column of this type, or none, can hold ids of a kind. */

@@ -8,25 +8,25 @@ import { join } from 'node:path';
 import { checkOptions, wrongType, wrongValue } from '../base/check';
 import { LONG_CALL, type LongCall } from '../base/long-work';
 import { writeSynced } from '../formats/file-io';
-import { IdRules } from '../index/ids';
 import { IndexCore } from '../index/index-core';
-import {
-  afterChanges,
-  checkIndexOptions,
-  type OptimizeOptions,
-  type RecallReport,
-} from '../index/index-options';
-import { MemoryIndex } from '../index/memory-index';
+import { afterChanges, checkIndexOptions, type OptimizeOptions } from '../index/index-options';
 import type { Space } from '../index/space';
 import { Zeros } from '../index/vectors/rounding';
-import { FolderChange } from './change';
 import { openRowless } from './content';
 import { EvaluatedParts, type EvaluationRows, reportOfAnswers } from './evaluated-parts';
-import { FolderPlace } from './folder-place';
-import { neededManifest, prepareNew } from './generations';
-import { type FileKind, type FolderFile, type Manifest, optionsOf } from './manifest';
+import { FolderPlace, withContent } from './folder-place';
+import { GenerationWriter, neededManifest, prepareNew } from './generations';
+import { refuseEqualIds } from './id-hashes';
+import {
+  type FileKind,
+  type FolderFile,
+  type IndexHeader,
+  type Manifest,
+  optionsOf,
+  type SegmentFiles,
+} from './manifest';
 import { checkWantedInFiles } from './optimize-stored';
-import type { NextSegment } from './write-index';
+import { Reader } from './reader';
 
 export interface MergeOptions extends LongCall {
   /** Replaces the index of the folder. */
@@ -71,67 +71,74 @@ export async function mergeFolders(
   const manifests = parts.map(({ manifest }) => manifest);
   const [{ part: firstPart, manifest: first }] = parts;
   const base = await prepareNew(folder, replace);
-  const core = new IndexCore(checkIndexOptions(optionsOf(first.index)));
-  core.isForeign = manifests.some(({ index }) => index.isForeign);
-  for (const { index } of manifests) core.dense?.zeros.add(new Zeros(...(index.zeros ?? [])));
-  const withIds = manifests.find(({ index }) => index.ids !== null) ?? first;
-  core.ids = new IdRules(withIds.index.ids);
-  const nextRow = manifests[manifests.length - 1].index.nextRow;
-  core.rows = new MemoryIndex(core.rows.options, null, nextRow);
-  return FolderChange.fresh(folder, base, core, { memory: 0, call }, async (change) => {
-    change.ofFolders = { copies: first.index.copies };
-    const taken: NextSegment[] = [];
+  const index = headerOf(manifests);
+  const writer = new GenerationWriter(folder, base);
+  return writer.run(async () => {
+    const segments: SegmentFiles[] = [];
     const take = async (file: FolderFile, part: string) =>
-      manifestsOnly ? file : change.writer.take(file, part);
+      manifestsOnly ? file : writer.take(file, part);
     for (const [i, { part, manifest }] of parts.entries()) {
       for (const segment of manifest.segments) {
         call.signal?.throwIfAborted();
         const files: { [kind in FileKind]?: FolderFile } = {};
         for (const file of Object.values(segment.files)) files[file.kind] = await take(file, part);
-        taken.push({ files: { ...segment, files }, live: files.rows?.rows ?? 0 });
+        segments.push({ ...segment, files });
       }
       call.onProgress?.(i + 1, parts.length);
     }
-    change.segments = taken;
-    change.columns = first.columns;
-    const { space: own, frequencies } = first.files;
-    if (own) change.files.space = await take(own, firstPart);
-    if (frequencies) change.files.frequencies = await take(frequencies, firstPart);
-    change.text = first.text;
-    if (!manifestsOnly) await change.checkIds();
-    const at = new FolderPlace(manifestsOnly ? folder : firstPart);
-    let report = reportOfFirst(first, taken);
-    if (evaluated !== undefined && taken.length > 0) {
+    const { space, frequencies } = first.files;
+    const files = {
+      space: space && (await take(space, firstPart)),
+      frequencies: frequencies && (await take(frequencies, firstPart)),
+    };
+    const rows = manifests.reduce((sum, one) => sum + one.rows, 0);
+    const { columns, text } = first;
+    const made = { rows, index, columns, text, segments, files };
+    if (!manifestsOnly) {
+      const manifest = { generation: writer.generation, previous: null, checksum: '', ...made };
+      await withContent(folder, manifest, (content) => refuseEqualIds(new Reader(content)));
+    }
+    const { report: before } = first.index;
+    let report = before && afterChanges(before, { rowsAdded: rows - first.rows });
+    if (evaluated !== undefined && segments.length > 0) {
       const { file, optimize, isPart } = evaluated;
+      const core = new IndexCore(checkIndexOptions(optionsOf(index)));
       const wanted = checkWantedInFiles(core, optimize);
-      const answers = await answersOf(evaluated, wanted.k, core, parts, at);
+      const at = new FolderPlace(manifestsOnly ? folder : firstPart);
+      const answers = await answersOf(evaluated, wanted.k, parts, at);
       if (isPart) await writeSynced(join(folder, file), answers.table());
       else report = await reportOfAnswers(answers, wanted, call);
     }
-    return change.publish(report);
+    return writer.commit({ ...made, index: { ...index, report } });
   });
+}
+
+/** What holds for the rows of all parts; the report is that of the first. */
+function headerOf(manifests: readonly Manifest[]): IndexHeader {
+  const [{ index: first }] = manifests;
+  const zeros = new Zeros();
+  for (const { index } of manifests) zeros.add(new Zeros(...(index.zeros ?? [])));
+  return {
+    ...first,
+    isForeign: manifests.some(({ index }) => index.isForeign),
+    ids: manifests.find(({ index }) => index.ids !== null)?.index.ids ?? null,
+    nextRow: manifests[manifests.length - 1].index.nextRow,
+    zeros: first.zeros && [zeros.count, zeros.squares],
+  };
 }
 
 /** What all parts answer, by the tables in their folders; files of the first are at `place`. */
 async function answersOf(
   { file, rows }: EvaluatedMerge,
   k: number,
-  core: IndexCore,
   parts: readonly Part[],
   place: FolderPlace,
 ): Promise<EvaluatedParts> {
-  const { space } = await openRowless(place, parts[0].manifest);
+  const { space, parts: own } = await openRowless(place, parts[0].manifest);
   const count = parts.reduce((sum, { manifest }) => sum + manifest.rows, 0);
-  const index = new EvaluatedParts(space as Space, count, core, rows, k);
+  const index = new EvaluatedParts(space as Space, count, own, rows, k);
   for (const { part } of parts) index.add(await readFile(join(part, file)), join(part, file));
   return index;
-}
-
-/** The report of the first part, which counts the rows of the others as added since. */
-function reportOfFirst(first: Manifest, taken: readonly NextSegment[]): RecallReport | null {
-  const rowsAdded = taken.reduce((sum, { live }) => sum + live, -first.rows);
-  const { report } = first.index;
-  return report && afterChanges(report, { rowsAdded });
 }
 
 /**
