@@ -243,8 +243,10 @@ export async function csvRows(source: ByteSource, options: ReadOptions): Promise
 /** The value of a cell in a column of numbers or lists; throws if it does not fit. */
 function fitText(text: string, { name, kind, turn }: ColumnPlan & { turn: Fitter }): unknown {
   if (typeof kind === 'object') {
-    const numbers = parseNumbers(text);
-    if (numbers !== null) return numbers;
+    // "[0.1, 0.2]" or "[0.1 0.2]".
+    const inner = /^\s*\[([^[\]]*)\]\s*$/.exec(text)?.[1].trim();
+    const items = inner === '' ? [] : inner?.split(/\s*,\s*|\s+/);
+    if (items?.every((item) => ITEM.test(item))) return items.map(Number);
     throw misfit(name, 'a list of numbers as "[0.1, 0.2]"', text);
   }
   if (NUMBER.test(text)) return turn(numberOf(text));
@@ -258,15 +260,6 @@ function numberOf(text: string): number | bigint {
   const integer = BigInt(text);
   const number = Number(integer);
   return Number.isSafeInteger(number) ? number : integer;
-}
-
-/** The numbers of "[0.1, 0.2]" or "[0.1 0.2]"; null for another text. */
-function parseNumbers(text: string): number[] | null {
-  const inner = /^\s*\[([^[\]]*)\]\s*$/.exec(text)?.[1].trim();
-  if (inner === undefined) return null;
-  if (inner === '') return [];
-  const numbers = inner.split(/\s*,\s*|\s+/).map((item) => (ITEM.test(item) ? Number(item) : null));
-  return numbers.includes(null) ? null : (numbers as number[]);
 }
 
 /** How cells are written. */

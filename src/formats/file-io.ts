@@ -60,7 +60,12 @@ export async function openOutput(path: string, options: OutputOptions): Promise<
       throw new Error(`the output ${path} is the input: nothing was written`);
     }
     if (there.isDirectory()) throw coded(`the output ${path} is a folder`, 'EISDIR', path);
-    if (!there.isFile()) return deviceOutput(await open(path, 'w'));
+    if (!there.isFile()) {
+      // A device or a named pipe is written in place.
+      const device = await open(path, 'w');
+      const close = () => device.close();
+      return { write: (chunks) => writeAll(device, chunks), close, abort: close };
+    }
     if (!force) throw new Error(`the output ${path} exists; force (--force) replaces it`);
   } else if (!force && (await isThere(path))) {
     throw new Error(`the output ${path} is a link to nothing; force (--force) replaces the link`);
@@ -115,12 +120,6 @@ function fileOutput(
     await syncFolder(dirname(target));
   };
   return { write: (chunks) => writeAll(file, chunks), close, abort };
-}
-
-/** A device or a named pipe, which is written in place. */
-function deviceOutput(file: FileHandle): RowOutput {
-  const close = () => file.close();
-  return { write: (chunks) => writeAll(file, chunks), close, abort: close };
 }
 
 /**

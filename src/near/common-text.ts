@@ -205,7 +205,11 @@ export async function templatesIn(
     await work.step();
     const most = Math.max(FEW_ROWS, COMMON_SHARE * sample.length);
     if (lackLittle(vectors as SparseVectors, sample, counts)) {
-      likely.push({ rows, sample, text: moreThan(counts, most) });
+      const text = new HashCounts();
+      counts.each((low, high, count) => {
+        if (count > most) text.add(low, high, count);
+      });
+      likely.push({ rows, sample, text });
     } else versions.add(rows);
   }
   const common = new HashCounts();
@@ -225,15 +229,6 @@ export async function templatesIn(
 function spread(rows: readonly number[], most: number): number[] {
   const count = Math.min(rows.length, most);
   return Array.from({ length: count }, (_, i) => rows[Math.floor((i * rows.length) / count)]);
-}
-
-/** The members that were counted more often than this. */
-function moreThan(counts: HashCounts, most: number): HashCounts {
-  const members = new HashCounts();
-  counts.each((low, high, count) => {
-    if (count > most) members.add(low, high, count);
-  });
-  return members;
 }
 
 /** By group whether its rows have a gap in common. */

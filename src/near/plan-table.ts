@@ -169,7 +169,13 @@ export function planOf(
   const isDropped = (line: number) => actions[line] === 0;
   const plan = keptAlone(count);
   put(plan.duplicateOf, integers('duplicate_of'), isDropped);
-  checkDuplicates(plan.duplicateOf, file);
+  const wrong = plan.duplicateOf.findIndex((other) => other >= count);
+  if (wrong >= 0) {
+    throw new FormatError(
+      `row ${wrong} duplicates row ${plan.duplicateOf[wrong]} of ${count}`,
+      file,
+    );
+  }
   const numbers = (name: string) => (names.includes(name) ? valuesOf(name).map(numberOf) : []);
   const finite = (name: string) => {
     const found = numbers(name);
@@ -196,13 +202,6 @@ export function planOf(
       reviewed: put(new Uint8Array(count), valuesOf('reviewed').map(isMark)),
     }),
   };
-}
-
-function checkDuplicates(duplicateOf: Uint32Array, file: string): void {
-  const { length } = duplicateOf;
-  const row = duplicateOf.findIndex((other) => other >= length);
-  if (row < 0) return;
-  throw new FormatError(`row ${row} duplicates row ${duplicateOf[row]} of ${length}`, file);
 }
 
 type Numbers = Uint8Array | Uint16Array | Uint32Array | Float64Array;

@@ -107,20 +107,16 @@ export class SetReader implements MemberReader {
         at = next === at ? end : next - Number(isPair);
       }
     };
-    if (!this.#readAscii(text, memory)) eachStretch(text, readPlain, readOdd);
+    // Other characters than ASCII take more bytes, so that a part of the text would stay.
+    const { length } = text;
+    const isAscii =
+      length <= MAX_LETTERS &&
+      encoder.encodeInto(text, memory.word.subarray(0, length)).read === length;
+    if (isAscii) wordsKernel.readAscii(memory, length, true);
+    else eachStretch(text, readPlain, readOdd);
     roll();
     if (from === 0 && memory.hashCount > 0) wordsKernel.readShingles(memory, memory.hashCount);
     return memory;
-  }
-
-  /** Reads the words of a text of ASCII alone; false for a longer text and any other. */
-  #readAscii(text: string, memory: SetMemory): boolean {
-    const { length } = text;
-    if (length > MAX_LETTERS) return false;
-    // Other characters take more bytes, so that a part of the text stays.
-    if (encoder.encodeInto(text, memory.word.subarray(0, length)).read < length) return false;
-    wordsKernel.readAscii(memory, length, true);
-    return true;
   }
 }
 

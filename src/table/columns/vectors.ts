@@ -30,8 +30,7 @@ export function denseOf(chunk: Chunk, dimensions?: number): DenseMatrix {
   }
   const validity = validityOf([chunk]);
   const ranges = rangesOf(chunk);
-  const width = dimensions ?? widthOf(chunk, ranges);
-  checkWidths(chunk, ranges, width);
+  const width = widthOf(chunk, ranges, dimensions);
   const { length: count } = data;
   const [child] = data.children;
   // Without nulls all values lie one after another.
@@ -56,24 +55,20 @@ export function denseOf(chunk: Chunk, dimensions?: number): DenseMatrix {
   return { values: copy, dimensions: width, ...(validity !== null && { validity }) };
 }
 
-/** The width of the first vector that is not null; where all are null, any width fits. */
-function widthOf({ data, firstRow }: Chunk, { start, end }: Ranges): number {
-  for (let row = 0; row < data.length; row++) {
-    if (!data.getValid(row)) continue;
-    const width = end(row) - start(row);
-    if (width === 0) throw new Error(`row ${firstRow + row}: a vector without values`);
-    return width;
-  }
-  return data.typeId === Type.FixedSizeList ? data.stride : 1;
-}
-
-/** Fails unless all vectors have this width. */
-function checkWidths({ data, firstRow }: Chunk, { start, end }: Ranges, width: number): void {
+/** The width of all vectors: the one given, or that of the first; any fits where all are null. */
+function widthOf({ data, firstRow }: Chunk, { start, end }: Ranges, given?: number): number {
+  let width = given;
   for (let row = 0; row < data.length; row++) {
     const found = end(row) - start(row);
     if (found === width || !data.getValid(row)) continue;
-    throw new Error(`row ${firstRow + row}: expected a vector of ${width} values, got ${found}`);
+    const place = `row ${firstRow + row}:`;
+    if (width !== undefined) {
+      throw new Error(`${place} expected a vector of ${width} values, got ${found}`);
+    }
+    if (found === 0) throw new Error(`${place} a vector without values`);
+    width = found;
   }
+  return width ?? (data.typeId === Type.FixedSizeList ? data.stride : 1);
 }
 
 /** True of numbers that float32 may not hold exactly. */
