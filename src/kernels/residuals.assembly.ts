@@ -43,6 +43,17 @@ const COUNTS: usize = 64;
 /** Bytes of a hit: code and weight, as u32. */
 const HIT: usize = 8;
 
+/** Counts that are looked at together, since most are 0. */
+const MANY: u32 = 16;
+
+/** True where MANY counts are 0. */
+@inline
+function areZero(counts: usize): bool {
+  const some = v128.or(v128.load(counts), v128.load(counts, 16));
+  const others = v128.or(v128.load(counts, 32), v128.load(counts, 48));
+  return !v128.any_true(v128.or(some, others));
+}
+
 /**
  * Appends a hit, whose weight must be within the limit, at `at`, and lowers the limit while at
  * least `want` hits remain within it. The caller advances the address of the next hit.
@@ -59,6 +70,7 @@ function take(state: usize, at: usize, code: u32, weight: u32): void {
   while (limit > 0 && held - load<u32>(counts + (limit << 2)) >= want) {
     held -= load<u32>(counts + (limit << 2));
     limit--;
+    while (limit >= MANY && areZero(counts + ((limit - MANY + 1) << 2))) limit -= MANY;
   }
   store<u32>(state, limit);
   store<u32>(state, held, 8);
@@ -300,6 +312,10 @@ export function sortHits(state: usize, hits: usize, out: usize): u32 {
   const limit = load<u32>(state);
   let before: u32 = 0;
   for (let weight: usize = 0; weight <= limit; weight++) {
+    if (weight + MANY <= limit && areZero(counts + (weight << 2))) {
+      weight += MANY - 1;
+      continue;
+    }
     const here = load<u32>(counts + (weight << 2));
     store<u32>(counts + (weight << 2), before);
     before += here;
