@@ -64,6 +64,7 @@ export class FolderChange {
   /** A batch without rows, from which a carried column of nulls alone gets its type. */
   #noColumns: RowBatch | null = null;
   #waitingColumns: RowBatch[] = [];
+  /** True once it is known whether the folder has negative ids. */
   #hasLearned = false;
   /** Rows that were added by this change. */
   added = 0;
@@ -114,6 +115,7 @@ export class FolderChange {
       if (hasHuge) core.ids.learn([2n ** 63n]);
       core.rows = new MemoryIndex(core.rows.options, content.space, index.nextRow);
       const change = new FolderChange(folder, base, content, core, how);
+      change.#hasLearned = hasHuge;
       return change.writer.run(() => work(change));
     };
     return withContent(folder, base, run, how.call.signal);

@@ -109,6 +109,7 @@ export async function mergeFolders(
       if (isPart) await writeSynced(join(folder, file), answers.table());
       else report = await reportOfAnswers(answers, wanted, call);
     }
+    call.signal?.throwIfAborted();
     return writer.commit({ ...made, index: { ...index, report } });
   });
 }

@@ -223,6 +223,7 @@ export async function writeIndex(
   if (core.changes !== stamp || core.rows !== rows) {
     throw new Error('the index was changed while it was saved, nothing was written');
   }
+  given.signal?.throwIfAborted();
   const manifest = await writer.commit({
     rows: rows.count,
     index: { ...header, report: core.report },
