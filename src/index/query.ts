@@ -85,8 +85,13 @@ class DenseQuery implements Query {
   /** Copies the vector, which the caller may change before the sums are made. */
   constructor(hasher: SimHasher, vector: DenseVector, length: number) {
     this.#hasher = hasher;
-    this.#vector = vector.slice();
-    this.unit = quotientsOf(vector, length);
+    // Both in one array, since the engine takes long to make and free those of some kilobytes.
+    const { length: count } = vector;
+    const values = new Float64Array(2 * count);
+    values.set(vector, count);
+    for (let i = 0; i < count; i++) values[i] = values[count + i] / length;
+    this.unit = values.subarray(0, count);
+    this.#vector = values.subarray(count);
   }
 
   get sums(): Float64Array {
