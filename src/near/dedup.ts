@@ -17,6 +17,7 @@ import { CommonText, countsOfMembers, type EachText, templatesIn } from './commo
 import {
   checkKeep,
   type GatheredRows,
+  GROUP_DEFAULTS,
   GROUP_OPTIONS,
   type GroupOptions,
   type GroupRequest,
@@ -86,7 +87,7 @@ export async function dedup(source: RowSource, options: DedupOptions): Promise<D
   const all = checkOptions(options, OPTIONS);
   const work = new LongWork(all);
   const { extend, keepAtMost = 1, targetRows, common: _, vectors, ...given } = all;
-  const { grouping = 'star', keep = 'first', ...asGiven } = given;
+  const { grouping, keep, ...asGiven } = { ...GROUP_DEFAULTS, ...given };
   // From here on the vectors are part of `rows`.
   const rows = withVectors(rowsOf('source', source), vectors);
   // Counted at once, as the codes are copied: the index may change while the call runs.

@@ -30,6 +30,8 @@ export interface GroupOptions extends Nearness, LongCall {
   group?: Int32Array;
 }
 
+export const GROUP_DEFAULTS = { grouping: 'star', keep: 'first' } as const;
+
 /** The rows of a group of two or more, ascending, and the one that is kept. */
 export interface GatheredRows {
   readonly rows: Uint32Array;
