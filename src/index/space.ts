@@ -82,7 +82,7 @@ export class Space {
   /** A rotation with the rotated centroids, and which of these were made. */
   #encoding: Rotation | null = null;
   readonly #isRotated: Uint8Array;
-  /** The point of a query, and space for the partitions near it. */
+  /** Room for the point of a query, and for the partitions near it. */
   readonly #point: Int8Array;
   #nearest: Probes = { partitions: new Uint32Array(), products: new Float32Array() };
 

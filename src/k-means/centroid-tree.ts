@@ -117,9 +117,9 @@ export function orderInto(
   productsKernel.orderInto({ values: centroids, width }, ranges, query, order, products);
 }
 
-/** Space of the groups of one query. */
-let order = new Uint32Array(64);
-let products = new Float32Array(order.length);
+/** Room for the groups of one query, the nearest first, and their products with it. */
+let groupOrder = new Uint32Array(64);
+let groupProducts = new Float32Array(groupOrder.length);
 
 /** At least so many centroids: those of the groups nearest to a query, or all. */
 function rangesNear(
@@ -130,13 +130,13 @@ function rangesNear(
   const count = centroids.length / width;
   const groupCount = starts.length - 1;
   if (wanted >= count || groupCount < 2) return [{ first: 0, end: count }];
-  if (groupCount > order.length) {
-    order = new Uint32Array(groupCount);
-    products = new Float32Array(groupCount);
+  if (groupCount > groupOrder.length) {
+    groupOrder = new Uint32Array(groupCount);
+    groupProducts = new Float32Array(groupCount);
   }
-  const groups = order.subarray(0, groupCount);
+  const groups = groupOrder.subarray(0, groupCount);
   const ranges = [{ first: 0, end: groupCount }];
-  productsKernel.orderInto({ values: coarse, width }, ranges, query, groups, products);
+  productsKernel.orderInto({ values: coarse, width }, ranges, query, groups, groupProducts);
   const near: Range[] = [];
   for (let i = 0, found = 0; found < wanted; i++) {
     const [first, end] = [starts[groups[i]], starts[groups[i] + 1]];

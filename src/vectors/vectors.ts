@@ -275,7 +275,7 @@ export function checkNumbers(values: readonly unknown[], row: number | null): vo
 /** True for a sum of squares far from both ends of float64: its root is a precise length. */
 export const isUsualSum = (sum: number): boolean => sum > 1e-280 && sum < 1e280;
 
-/** Space for the values of one vector. */
+/** Room for the values of one vector. */
 const wide = new Float64Array(4096);
 
 /** Values as float64, until the next call: loops over arrays of many types take far longer. */

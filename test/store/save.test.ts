@@ -441,6 +441,12 @@ it('can be stopped, and tells how far it is', async () => {
   await index.addAll(codesFor(3000, 1));
   const signal = AbortSignal.abort(new Error('enough'));
   await expect(saveIndex(index, folder, { signal })).rejects.toThrow('enough');
+  // After the last row, before anything is published.
+  const late = new AbortController();
+  const onProgress = () => late.abort(new Error('enough'));
+  const stopped = saveIndex(index, folder, { signal: late.signal, onProgress });
+  await expect(stopped).rejects.toThrow('enough');
+  expect(readdirSync(folder)).toEqual([]);
   const told: [number, number][] = [];
   await saveIndex(index, folder, { onProgress: (done, total) => told.push([done, total]) });
   expect(told.at(-1)).toEqual([3000, 3000]);
