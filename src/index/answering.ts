@@ -6,10 +6,10 @@
 import type { LongWork } from '../base/long-work';
 import { Codes } from '../codes/codes';
 import type { SimHasherOptions } from '../hashing/simhash';
-import { SCAN_BYTES } from '../kernels/memory';
-import { type EntryList, EntryRooms } from '../kernels/residuals';
+import { canShareMemory, SCAN_BYTES } from '../kernels/memory';
+import { type EntryList, EntryRooms, ROOMS_BYTES } from '../kernels/residuals';
 import type { Task } from '../threads/job';
-import { runJob } from '../threads/parallel';
+import { runJob, threadsOf } from '../threads/parallel';
 import type { VectorBatch } from '../vectors/vectors';
 import type { RowsToAdd } from './add-rows';
 import {
@@ -109,9 +109,6 @@ function codesOf({ bits, bytes, validity }: CodesPart): Codes {
   return Codes.from(bytes, { bits, validity });
 }
 
-/** Most searches that run together: more would have more state than caches hold. */
-const MAX_TOGETHER = 128;
-
 /**
  * The shares of its partitions, the nearest first, that each search visits in a turn: those of the
  * first turn bring limits near their ends, so that fewer entries are looked at further.
@@ -141,22 +138,31 @@ function answersTogether(
     const from = first + results.length;
     const answers = [new Answer(index, queries.at(from), request)];
     const searched = index.searched();
-    const to = answers[0].looking === null ? from : Math.min(end, from + MAX_TOGETHER);
+    const { looking } = answers[0];
+    const rooms = looking && roomsFor(searched, looking);
+    const to = Math.min(end, from + (rooms?.count ?? 1));
     for (let i = from + 1; i < to; i++) answers.push(new Answer(index, queries.at(i), request));
-    if (answers.length > 1) lookTogether(searched, answers);
+    if (rooms !== null && answers.length > 1) lookTogether(searched, answers, rooms);
     for (const answer of answers) results.push(run(answer).result);
   }
   return results;
 }
 
-/** Looks at all entries that the searches want, where they lie in one segment. */
-function lookTogether({ parts, space }: Searched, answers: readonly Answer[]): void {
-  const [part] = parts;
-  if (parts.length !== 1 || !(part instanceof Segment) || part.entries === null) return;
-  const list: EntryList = part.entries;
-  if (list.memory.bytes.length === 0) return; // null rows alone
-  const rooms = EntryRooms.of(list, MAX_TOGETHER);
-  while (rooms !== null) {
+/** Rooms for searches that look at all they want in one segment; null where there are more. */
+function roomsFor({ parts }: Searched, { entries }: Looking): EntryRooms | null {
+  const list = parts.length === 1 && parts[0] instanceof Segment ? parts[0].entries : null;
+  const isEmpty = list === null || list.memory.bytes.length === 0; // null rows alone
+  return isEmpty ? null : EntryRooms.of(list, entries.want);
+}
+
+/** Looks at all entries that the searches want, which lie in one segment. */
+function lookTogether(
+  { parts: [part], space }: Searched,
+  answers: readonly Answer[],
+  rooms: EntryRooms,
+): void {
+  const list = part.entries as EntryList;
+  for (;;) {
     const looking = answers.map((answer) => answer.looking);
     if (looking.every((one) => one === null)) return;
     const states = looking.map((one, i) => one?.entries.enter(list, rooms.at(i)));
@@ -202,8 +208,12 @@ function visitsOf(
 
 /** Entries that the searches of a part score: some milliseconds, far more than a message takes. */
 const PART_ENTRIES = 2 ** 20;
-/** Parts have so many times as many where queries visit partitions together: they share more. */
-const SHARED = 4;
+/**
+ * Parts have so many times as many where queries visit partitions together, since they share more:
+ * the most, of up to 100 ms, where that leaves one thread a part, or several threads so many parts.
+ */
+const SHARED = { least: 4, most: 16 };
+const PARTS = 32;
 /** Entries that take as long as making a query and its result (bench/threads.mjs). */
 const QUERY_ENTRIES = 2 ** 13;
 
@@ -248,7 +258,7 @@ async function inParts(
   const version = core.version();
   const { count, slice } = queries;
   const bytesPerEntry = version.rows.space?.bytesPerEntry ?? 0;
-  const each = queriesPerPart(version, request);
+  const each = queriesPerPart(version, request, count, threadsOf(work.call.threads ?? 'auto'));
   const results: SearchResult[] = [];
   // Threads have no ids: rows get theirs here.
   const hasIds = core.ids.kind !== 'row';
@@ -260,8 +270,7 @@ async function inParts(
         return answeringState(version, request);
       },
       count: Math.ceil(count / each),
-      scratchBytes:
-        SCAN_BYTES + (bytesPerEntry > 0 ? EntryRooms.bytesOf(bytesPerEntry, MAX_TOGETHER) : 0),
+      scratchBytes: SCAN_BYTES + (bytesPerEntry > 0 ? ROOMS_BYTES : 0),
       part(i) {
         const first = i * each;
         return { batch: slice(first, Math.min(count, first + each)), first };
@@ -280,7 +289,12 @@ async function inParts(
   return results;
 }
 
-function queriesPerPart(version: Version, request: Request): number {
+function queriesPerPart(
+  version: Version,
+  request: Request,
+  count: number,
+  threads: number,
+): number {
   const { parts, report, nextRow: rows, rows: held } = version;
   const { space } = held;
   const isByDistance = request.rank === 'hamming' || request.method === 'bands';
@@ -291,6 +305,8 @@ function queriesPerPart(version: Version, request: Request): number {
   const storage = parts.vectors?.kind ?? 'none';
   const entries = workOf({ space, rows, storage }, setting);
   const usual = Math.max(1, PART_ENTRIES / (QUERY_ENTRIES + entries));
-  const shared = setting.probes === null ? 0 : Math.min(MAX_TOGETHER, SHARED * usual);
-  return Math.round(Math.max(usual, shared));
+  if (setting.probes === null || !canShareMemory()) return Math.round(usual);
+  const { least, most } = SHARED;
+  const times = count / (usual * (threads > 1 ? PARTS : 1));
+  return Math.round(usual * Math.min(most, Math.max(least, times)));
 }

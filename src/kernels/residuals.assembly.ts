@@ -33,47 +33,49 @@ const CUT: usize = 16;
 const STATE: usize = 20;
 const TABLES: usize = 32;
 
-// The state of a search, as u32 at these byte offsets: 0 the limit (inclusive), the smallest weight
-// that at least `want` of the entries seen do not exceed; 4 `want`; 8 the number of hits within the
-// limit; the address of the next hit; the end of the space for hits; from COUNTS on the number of
-// hits of each weight. Hits that were appended while the limit was higher stay in memory.
-const NEXT: usize = 12;
-const END: usize = 16;
-const COUNTS: usize = 64;
+// The state of a search, as u32 at these byte offsets: 0 the limit (inclusive), the end of a bin of
+// weights, which at least `want` of the entries seen do not exceed; `want`; the number of hits
+// within the limit; where its hits begin, where the next one goes, and the end of their space; from
+// COUNTS on the number of hits of each bin. Hits that were appended while the limit was higher stay
+// until the space is full.
+const WANT: usize = 4;
+const HELD: usize = 8;
+const HITS: usize = 12;
+const NEXT: usize = 16;
+const END: usize = 20;
+const COUNTS: usize = 32;
 /** Bytes of a hit: code and weight, as u32. */
 const HIT: usize = 8;
+/** Weights of a bin, as a shift: by single weights the limit would fall with nearly every hit. */
+const BIN: u32 = 4;
+/** Bytes for hits that must be free for a block. */
+const BLOCK_HITS: u32 = BLOCK * <u32>HIT;
 
-/** Counts that are looked at together, since most are 0. */
-const MANY: u32 = 16;
-
-/** True where MANY counts are 0. */
-@inline
-function areZero(counts: usize): bool {
-  const some = v128.or(v128.load(counts), v128.load(counts, 16));
-  const others = v128.or(v128.load(counts, 32), v128.load(counts, 48));
-  return !v128.any_true(v128.or(some, others));
+/** Lowers the limit while at least `want` hits remain within it. */
+function lower(state: usize): void {
+  const counts = state + COUNTS;
+  const want = load<u32>(state, WANT);
+  let held = load<u32>(state, HELD);
+  let bin = load<u32>(state) >> BIN;
+  for (; bin > 0; bin--) {
+    const rest = held - load<u32>(counts + (<usize>bin << 2));
+    if (rest < want) break;
+    held = rest;
+  }
+  store<u32>(state, min(load<u32>(state), (bin << BIN) | ((1 << BIN) - 1)));
+  store<u32>(state, held, HELD);
 }
 
-/**
- * Appends a hit, whose weight must be within the limit, at `at`, and lowers the limit while at
- * least `want` hits remain within it. The caller advances the address of the next hit.
- */
-function take(state: usize, at: usize, code: u32, weight: u32): void {
-  store<u32>(at, code);
-  store<u32>(at, weight, 4);
-  const want = load<u32>(state, 4);
-  const counts = state + COUNTS;
-  let limit = load<u32>(state);
-  const place = counts + (weight << 2);
-  store<u32>(place, load<u32>(place) + 1);
-  let held = load<u32>(state, 8) + 1;
-  while (limit > 0 && held - load<u32>(counts + (limit << 2)) >= want) {
-    held -= load<u32>(counts + (limit << 2));
-    limit--;
-    while (limit >= MANY && areZero(counts + ((limit - MANY + 1) << 2))) limit -= MANY;
+/** Takes out the hits above the limit. True where there is space for those of a block then. */
+function thin(state: usize): bool {
+  const limit = load<u32>(state);
+  let next = <usize>load<u32>(state, HITS);
+  for (let at = next; at < <usize>load<u32>(state, NEXT); at += HIT) {
+    store<u64>(next, load<u64>(at));
+    next += load<u32>(at, 4) <= limit ? HIT : 0;
   }
-  store<u32>(state, limit);
-  store<u32>(state, held, 8);
+  store<u32>(state, <u32>next, NEXT);
+  return <u32>next + BLOCK_HITS <= load<u32>(state, END);
 }
 
 /** What a byte of each of 16 rows adds to their sums; `mask` is that of `nibbleMask`. */
@@ -224,21 +226,28 @@ function takeHits(
   const scales = second + bytes * lanes;
   sumBlock(second, lanes, bytes, query + TABLES, seconds);
   mask &= wholeMask(sums, seconds, scales, query, more, load<i32>(state));
-  let next = load<u32>(state, NEXT);
+  const limit = load<u32>(state);
+  let next = <usize>load<u32>(state, NEXT);
+  let held = load<u32>(state, HELD);
   for (; mask != 0; mask &= mask - 1) {
     const lane = <usize>ctz<u32>(mask);
     const scale = load<f32>(scales + (lane << 2));
-    if (scale == 0) continue;
-    const sides = load<u16>(sums + (lane << 1));
     const weight = max(
       wholeWeightOf(lane, sums, seconds, scale, query, more),
-      sideWeightOf(sides, load<i16>(coarse + (lane << 1)), query, more),
+      sideWeightOf(load<u16>(sums + (lane << 1)), load<i16>(coarse + (lane << 1)), query, more),
     );
-    if (weight > load<u32>(state)) continue;
-    take(state, next, code + <u32>lane, weight);
-    next += <u32>HIT;
+    store<u32>(next, code + <u32>lane);
+    store<u32>(next, weight, 4);
+    const isHit = <u32>(weight <= limit && scale != 0);
+    const place = state + COUNTS + (<usize>(weight >> BIN) << 2);
+    store<u32>(place, load<u32>(place) + isHit);
+    next += isHit ? HIT : 0;
+    held += isHit;
   }
-  store<u32>(state, next, NEXT);
+  store<u32>(state, <u32>next, NEXT);
+  store<u32>(state, held, HELD);
+  const last = load<u32>(state + COUNTS + (<usize>(limit >> BIN) << 2));
+  if (held - last >= load<u32>(state, WANT)) lower(state);
 }
 
 /**
@@ -247,7 +256,7 @@ function takeHits(
  */
 function takeRange(ranges: usize, bytes: usize, query: usize, work: usize): bool {
   const state = <usize>load<u32>(query, STATE);
-  const full = load<u32>(state, END) - BLOCK * <u32>HIT;
+  const full = load<u32>(state, END) - BLOCK_HITS;
   const sides = <usize>load<u32>(ranges);
   const secondHalves = <usize>load<u32>(ranges, 4);
   const capacity = load<u32>(ranges, 8);
@@ -257,18 +266,12 @@ function takeRange(ranges: usize, bytes: usize, query: usize, work: usize): bool
   const more = load<f32>(ranges, 24);
   const shift = load<i32>(query, SHIFT);
   const base = v128.load16_splat(query, SIDE_BASE);
-  let cut = i16x8.splat(<i16>cutOf(query, more, load<i32>(state)));
+  let limit = load<i32>(state);
+  let cut = i16x8.splat(<i16>cutOf(query, more, limit));
   const scalesAt = bytes * BLOCK;
   const stride = scalesAt + COARSE;
   const secondStride = scalesAt + SCALES;
   for (let row = from & ~15; row < end; row += BLOCK) {
-    if (load<u32>(state, NEXT) > full) {
-      const done = max(row, from) - from;
-      store<u32>(ranges, from + done, 12);
-      store<u32>(ranges, load<u32>(ranges, 16) + done, 16);
-      store<u32>(ranges, load<u32>(ranges, 20) - done, 20);
-      return false;
-    }
     const block = sides + <usize>(row / BLOCK) * stride;
     const lanes = min<u32>(BLOCK, capacity - row);
     const coarse = block + bytes * lanes;
@@ -277,9 +280,18 @@ function takeRange(ranges: usize, bytes: usize, query: usize, work: usize): bool
     if (row < from) mask &= -1 << (from & 15);
     if (end - row < BLOCK) mask &= (1 << (end - row)) - 1;
     if (mask == 0) continue;
+    if (load<u32>(state, NEXT) > full && !thin(state)) {
+      const done = max(row, from) - from;
+      store<u32>(ranges, from + done, 12);
+      store<u32>(ranges, load<u32>(ranges, 16) + done, 16);
+      store<u32>(ranges, load<u32>(ranges, 20) - done, 20);
+      return false;
+    }
     const second = secondHalves + <usize>(row / BLOCK) * secondStride;
     takeHits(mask, codes + row, second, coarse, work, lanes, bytes, query, more, work);
-    cut = i16x8.splat(<i16>cutOf(query, more, load<i32>(state)));
+    if (load<i32>(state) == limit) continue;
+    limit = load<i32>(state);
+    cut = i16x8.splat(<i16>cutOf(query, more, limit));
   }
   return true;
 }
@@ -302,33 +314,43 @@ export function weighEntries(
   return rangeCount;
 }
 
+/** Bits of a weight that hits are sorted by at a time, and bytes of their counts. */
+const DIGIT: u32 = 7;
+const DIGIT_MASK: u32 = (1 << DIGIT) - 1;
+const DIGIT_BYTES: usize = 4 << DIGIT;
+
+/** Copies hits to `to` in the order of some bits of their weights, and then in their own. */
+function sortBy(hits: usize, end: usize, shift: u32, to: usize, counts: usize): void {
+  memory.fill(counts, 0, DIGIT_BYTES);
+  for (let at = hits; at < end; at += HIT) {
+    const place = counts + (<usize>((load<u32>(at, 4) >> shift) & DIGIT_MASK) << 2);
+    store<u32>(place, load<u32>(place) + <u32>HIT);
+  }
+  for (const last = counts + DIGIT_BYTES; counts < last; counts += 4) {
+    const bytes = load<u32>(counts);
+    store<u32>(counts, <u32>to);
+    to += bytes;
+  }
+  counts -= DIGIT_BYTES;
+  for (let at = hits; at < end; at += HIT) {
+    const place = counts + (<usize>((load<u32>(at, 4) >> shift) & DIGIT_MASK) << 2);
+    const own = load<u32>(place);
+    store<u64>(own, load<u64>(at));
+    store<u32>(place, own + <u32>HIT);
+  }
+}
+
 /**
- * Sorts the hits within the limit, which begin at `hits`, by a counting sort: writes their codes to
- * `out`, by weight and then as they were seen, and their weights behind the codes. Returns their
- * number. Overwrites the counts of weights, so the search must have ended.
+ * Takes out the hits of a search above the limit, and sorts the others by weight and then as they
+ * were seen: false where there is no space for a copy behind them. Overwrites the counts of bins,
+ * so the search must have ended.
  */
-export function sortHits(state: usize, hits: usize, out: usize): u32 {
-  const counts = state + COUNTS;
-  const limit = load<u32>(state);
-  let before: u32 = 0;
-  for (let weight: usize = 0; weight <= limit; weight++) {
-    if (weight + MANY <= limit && areZero(counts + (weight << 2))) {
-      weight += MANY - 1;
-      continue;
-    }
-    const here = load<u32>(counts + (weight << 2));
-    store<u32>(counts + (weight << 2), before);
-    before += here;
-  }
-  const weights = out + (<usize>before << 2);
-  for (const end = <usize>load<u32>(state, NEXT); hits < end; hits += HIT) {
-    const weight = load<u32>(hits, 4);
-    if (weight > limit) continue;
-    const count = counts + (<usize>weight << 2);
-    const place = <usize>load<u32>(count);
-    store<u32>(count, <u32>place + 1);
-    store<u32>(out + (place << 2), load<u32>(hits));
-    store<u32>(weights + (place << 2), weight);
-  }
-  return before;
+export function sortHits(state: usize): bool {
+  thin(state);
+  const hits = <usize>load<u32>(state, HITS);
+  const end = <usize>load<u32>(state, NEXT);
+  if (end - hits > <usize>load<u32>(state, END) - end) return false;
+  sortBy(hits, end, 0, end, state + COUNTS);
+  sortBy(end, 2 * end - hits, DIGIT, hits, state + COUNTS);
+  return true;
 }

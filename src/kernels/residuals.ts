@@ -245,27 +245,34 @@ const FORMULA_BYTES = 32;
 const LIMIT = 0;
 const WANT = 1;
 const HELD = 2;
-const NEXT_HIT = 3;
-const HITS_END = 4;
-const COUNTS = 16;
+const HITS = 3;
+const NEXT_HIT = 4;
+const HITS_END = 5;
+const COUNTS = 8;
+/** Weights that are counted together, as a shift. */
+const BIN = 4;
 /** All u32 of a state: a multiple of 4. */
-const STATE_LENGTH = (COUNTS + MAX_RESIDUAL_WEIGHT + 4) & ~3;
-/** Bytes for hits of each search of several. One that has more moves them out now and then. */
-const HIT_BYTES = 2 ** 16;
+const STATE_LENGTH = (COUNTS + (MAX_RESIDUAL_WEIGHT >> BIN) + 4) & ~3;
+/** Bytes of a hit, and hits for which the room of one of several searches has space. */
+const HIT = 8;
+const hitsOf = (want: number) => 4 * want + 128;
+/** Bytes of the rooms of several searches, and how many there are at most. */
+export const ROOMS_BYTES = 2 ** 23;
+const MAX_ROOMS = 1024;
 
 /** Bytes of the state of one of several searches, its query and its hits. */
-const roomBytesOf = (bytesPerRow: number) =>
-  4 * STATE_LENGTH + FORMULA_BYTES + 16 * bytesPerRow + HIT_BYTES;
+const roomBytesOf = (bytesPerRow: number, want: number) =>
+  4 * STATE_LENGTH + FORMULA_BYTES + 16 * bytesPerRow + HIT * hitsOf(want);
 
 /**
  * A search for the `want` entries of the lowest weights. The limit falls as lighter ones are seen;
- * found is every entry within the last limit, which may be more than `want`. The state lies in the
+ * found are `want` entries and all others of the weight of the last one. The state lies in the
  * memories that it looks at, so another search there may begin only after `suspend`, or with its
  * own room.
  */
 export class EntrySearch {
+  readonly want: number;
   readonly #tablesOf: () => ResidualTables;
-  readonly #want: number;
   readonly #looked: Looked[] = [];
   /** Limit, held hits and counts where the last memory had them. */
   #last: Uint32Array | null = null;
@@ -276,7 +283,7 @@ export class EntrySearch {
   /** `tablesOf` makes the tables of the query, which are copied before it is called again. */
   constructor(tablesOf: () => ResidualTables, want: number) {
     this.#tablesOf = tablesOf;
-    this.#want = want;
+    this.want = want;
   }
 
   /** Looks at ranges of entries, `RANGE` numbers each. Entries of scale 0 are skipped. */
@@ -291,7 +298,7 @@ export class EntrySearch {
     let own = this.#looked.find((one) => one.list.memory === list.memory);
     if (own === undefined) {
       const tables = this.#tables ?? this.#looked[0]?.tables ?? this.#tablesOf();
-      own = new Looked(list, tables, this.#want, room, this.#kept);
+      own = new Looked(list, tables, this.want, room, this.#kept);
       this.#looked.push(own);
     }
     const { state } = own;
@@ -317,18 +324,28 @@ export class EntrySearch {
   found(needsRows: boolean): FoundEntries {
     const [only] = this.#looked;
     const isOne = this.#looked.length === 1 && this.#kept.length === 0;
-    if (isOne && !needsRows && only.list.positions !== undefined && only.hasRoomToSort)
+    if (isOne && !needsRows && only.list.positions !== undefined && only.sort())
       return only.found();
     this.#drain();
     const end = keyOf((this.#last?.[LIMIT] ?? 0) + 1, 0);
     const keys = Float64Array.from(this.#kept.filter((key) => key < end)).sort();
-    return { weights: weightsOf(keys), rows: rowsOf(keys), positions: null };
+    const weights = weightsOf(keys);
+    const count = wantedOf(weights, this.want);
+    const rows = rowsOf(keys.subarray(0, count));
+    return { weights: weights.subarray(0, count), rows, positions: null };
   }
 
   #drain(): void {
     for (const one of this.#looked) one.drain(this.#last?.[LIMIT] ?? 0);
     this.#looked.length = 0;
   }
+}
+
+/** How many of some ascending weights do not exceed that of the last of `want`. */
+function wantedOf(weights: Uint32Array, want: number): number {
+  let count = Math.min(want, weights.length);
+  while (count < weights.length && weights[count] === weights[want - 1]) count++;
+  return count;
 }
 
 /**
@@ -341,7 +358,6 @@ class Looked {
   /** The tables, in the room. */
   readonly tables: ResidualTables;
   readonly #memory: LinearMemory;
-  readonly #hitsAt: number;
   readonly #kept: number[];
 
   /** Moves hits to `kept`, as keys of (weight, row). */
@@ -351,11 +367,12 @@ class Looked {
     this.#memory = homeOf(list.memory.bytes);
     const { bytes } = this.#memory;
     const queryAt = room.at + 4 * STATE_LENGTH;
-    this.#hitsAt = queryAt + FORMULA_BYTES + query.tables.length;
+    const tablesAt = queryAt + FORMULA_BYTES;
     this.state = new Uint32Array(bytes.buffer, room.at, STATE_LENGTH).fill(0);
     this.state[LIMIT] = MAX_RESIDUAL_WEIGHT;
     this.state[WANT] = want;
-    this.state[NEXT_HIT] = this.#hitsAt;
+    this.state[HITS] = tablesAt + query.tables.length;
+    this.state[NEXT_HIT] = this.state[HITS];
     this.state[HITS_END] = room.at + room.byteLength;
     const { base, factor, sideBase, shift, cutFactor } = formulasOf(query);
     const floats = new Float32Array(bytes.buffer, queryAt, 5);
@@ -366,46 +383,56 @@ class Looked {
     integers[3] = shift;
     floats[4] = cutFactor;
     integers[QUERY_STATE / 4] = room.at;
-    const tablesAt = queryAt + FORMULA_BYTES;
     bytes.set(query.tables, tablesAt);
-    this.tables = { ...query, tables: bytes.subarray(tablesAt, this.#hitsAt) };
+    this.tables = { ...query, tables: bytes.subarray(tablesAt, this.state[HITS]) };
+  }
+
+  /** Codes and weights of the hits. */
+  get #hits(): Uint32Array {
+    const first = this.state[HITS];
+    return new Uint32Array(this.state.buffer, first, (this.state[NEXT_HIT] - first) / 4);
   }
 
   /** Moves the hits within a limit out of the memory. */
   drain(limit = this.state[LIMIT]): void {
-    const end = this.state[NEXT_HIT];
-    const hits = new Uint32Array(this.state.buffer, this.#hitsAt, (end - this.#hitsAt) / 4);
+    const hits = this.#hits;
     for (let i = 0; i < hits.length; i += 2) {
       if (hits[i + 1] <= limit) this.#kept.push(keyOf(hits[i + 1], this.list.rowOf(hits[i])));
     }
-    this.state[NEXT_HIT] = this.#hitsAt;
+    this.state[NEXT_HIT] = this.state[HITS];
   }
 
-  /** True where the space behind the hits has room for all of them. */
-  get hasRoomToSort(): boolean {
-    return 2 * this.state[NEXT_HIT] - this.#hitsAt <= this.state[HITS_END];
+  /** Ends a search of this memory alone by sorting its hits: false where there are too many. */
+  sort(): boolean {
+    return searchKernels(this.#memory).sortHits(this.state.byteOffset);
   }
 
-  /** Ends a search of this memory alone: its hits by weight, sorted by the kernel. */
+  /** The hits by weight, when they are sorted. */
   found(): FoundEntries {
-    const { buffer } = this.state;
-    const end = this.state[NEXT_HIT];
-    const count = searchKernels(this.#memory).sortHits(this.state.byteOffset, this.#hitsAt, end);
-    const numbers = new Uint32Array(buffer, end, 2 * count).slice();
-    const [positions, weights] = [numbers.subarray(0, count), numbers.subarray(count)];
+    const hits = this.#hits;
+    const length = hits.length / 2;
+    const numbers = new Uint32Array(hits.length);
     const named = this.list.positions ?? null;
-    if (named !== null) for (let i = 0; i < count; i++) positions[i] = named[positions[i]];
-    return { weights, rows: null, positions };
+    for (let i = 0; i < length; i++) {
+      numbers[i] = hits[2 * i + 1];
+      numbers[length + i] = named === null ? hits[2 * i] : named[hits[2 * i]];
+    }
+    const count = wantedOf(numbers.subarray(0, length), this.state[WANT]);
+    const positions = numbers.subarray(length, length + count);
+    return { weights: numbers.subarray(0, count), rows: null, positions };
   }
 }
 
 /** Space of a memory in which searches look at its entries together, each with its room. */
 export class EntryRooms {
   readonly roomBytes: number;
+  /** How many there are. */
+  readonly count: number;
   readonly #at: number;
 
-  private constructor(at: number, roomBytes: number) {
+  private constructor({ at, byteLength }: Room, roomBytes = byteLength - HEAD_BYTES) {
     this.roomBytes = roomBytes;
+    this.count = Math.min(MAX_ROOMS, Math.floor((byteLength - HEAD_BYTES) / roomBytes));
     this.#at = at;
   }
 
@@ -416,20 +443,15 @@ export class EntryRooms {
 
   /** For one search, which has all the space of the thread. */
   static ofOne({ memory }: EntryList): EntryRooms {
-    const { at, byteLength } = homeOf(memory.bytes).room;
-    return new EntryRooms(at, byteLength - HEAD_BYTES);
+    return new EntryRooms(homeOf(memory.bytes).room);
   }
 
-  /** Bytes that so many searches of entries of `bytesPerRow` bytes need. */
-  static bytesOf(bytesPerRow: number, count: number): number {
-    return HEAD_BYTES + count * roomBytesOf(bytesPerRow);
-  }
-
-  /** For so many searches; null where the memory has no space for them. */
-  static of({ memory }: EntryList, count: number): EntryRooms | null {
+  /** For searches of so many entries; null where the memory has no space for any. */
+  static of({ memory }: EntryList, want: number): EntryRooms | null {
     const { bytes, bytesPerRow } = memory;
-    const room = homeOf(bytes).spareOf(EntryRooms.bytesOf(bytesPerRow, count));
-    return room && new EntryRooms(room.at, roomBytesOf(bytesPerRow));
+    const room = homeOf(bytes).spareOf(ROOMS_BYTES);
+    const rooms = room && new EntryRooms(room, roomBytesOf(bytesPerRow, want));
+    return rooms === null || rooms.count < 2 ? null : rooms;
   }
 
   /** Looks at ranges of searches whose states are in the rooms. */

@@ -1,4 +1,4 @@
-/** The falling limit that the kernel has as the state of residuals.assembly.ts. */
+/** A falling limit by single weights, where the kernel has bins. */
 export class FallingLimit {
   /** All codes that were within the limit when they were taken. */
   readonly #list: [code: number, weight: number][] = [];
