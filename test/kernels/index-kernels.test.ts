@@ -14,6 +14,7 @@ import {
 import { ResidualMemory } from '../../src/kernels/residual-memory';
 import {
   copyResiduals,
+  EntryRooms,
   EntrySearch,
   entriesAt,
   newResiduals,
@@ -411,6 +412,47 @@ function foundBy(search: EntrySearch | ScalarEntrySearch): number[][] {
   const found = Array.from(rows ?? [], (row, i) => [row, weights[i]]);
   return found.sort(([row, weight], [other, more]) => weight - more || row - other);
 }
+
+it('searches that look at entries together in small rooms find what each alone does', () => {
+  const { memory, query } = residualCodes(24, 480);
+  const list = { memory, positions: null, rowOf: (entry: number) => entry };
+  // Round after round of lighter entries, more than a room holds; all of the last ones have weight 0.
+  const products = Float32Array.of(
+    ...Array.from({ length: 60 }, (_, i) => 40 * i - 1900),
+    9000,
+    9000,
+  );
+  const bits = new Uint32Array(products.buffer);
+  const where = entriesAt(memory, memory.bytes.byteOffset);
+  for (const [want, rounds] of [
+    [5, 60],
+    [40, 10],
+    [9000, 60], // of weights below and above 2,048
+    [5, 62],
+  ]) {
+    const rooms = EntryRooms.of(list, want) as EntryRooms;
+    expect(rooms.count).toBeGreaterThan(2);
+    const searches = [0, 1, 2].map(() => new EntrySearch(() => query, want));
+    const states = searches.map((search, i) => search.enter(list, rooms.at(i)));
+    const plain = searches.map(() => new ScalarEntrySearch(() => query, want));
+    for (let round = 0; round < rounds; round++) {
+      const ranges = searches.map((_, i) => {
+        // The second search has the rounds in the other order, the third every other one.
+        const one = i === 1 ? rounds - 1 - round : round - (i === 2 ? round % 2 : 0);
+        const range = [...where, 0, 480 * round, 480, bits[one]];
+        plain[i].look(list, Uint32Array.of(...range, 0));
+        return [...range, i * rooms.roomBytes];
+      });
+      rooms.look(list, Uint32Array.from(ranges.flat()), states);
+    }
+    searches.forEach((search, i) => {
+      const { rows, positions, weights } = search.found(false);
+      const found = Array.from(rows ?? (positions as Uint32Array), (row, j) => [row, weights[j]]);
+      found.sort(([row, weight], [other, more]) => weight - more || row - other);
+      expect(found).toEqual(foundBy(plain[i]));
+    });
+  }
+});
 
 it('entries in several memories, of searches that take turns, are as in plain loops', () => {
   const { memory, query } = residualCodes(24, 480);
