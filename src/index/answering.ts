@@ -9,7 +9,7 @@ import type { SimHasherOptions } from '../hashing/simhash';
 import { canShareMemory, SCAN_BYTES } from '../kernels/memory';
 import { type EntryList, EntryRooms, ROOMS_BYTES } from '../kernels/residuals';
 import type { Task } from '../threads/job';
-import { runJob, threadsOf } from '../threads/parallel';
+import { MIN_PARTS_COLD, runJob, threadsOf } from '../threads/parallel';
 import type { VectorBatch } from '../vectors/vectors';
 import type { RowsToAdd } from './add-rows';
 import {
@@ -139,29 +139,29 @@ function answersTogether(
     const answers = [new Answer(index, queries.at(from), request)];
     const searched = index.searched();
     const { looking } = answers[0];
-    const rooms = looking && roomsFor(searched, looking);
+    const list = looking && entriesOf(searched);
+    const rooms = list && EntryRooms.of(list, (looking as Looking).entries.want);
     const to = Math.min(end, from + (rooms?.count ?? 1));
     for (let i = from + 1; i < to; i++) answers.push(new Answer(index, queries.at(i), request));
-    if (rooms !== null && answers.length > 1) lookTogether(searched, answers, rooms);
+    if (list && rooms && answers.length > 1) lookTogether(searched, list, rooms, answers);
     for (const answer of answers) results.push(run(answer).result);
   }
   return results;
 }
 
-/** Rooms for searches that look at all they want in one segment; null where there are more. */
-function roomsFor({ parts }: Searched, { entries }: Looking): EntryRooms | null {
+/** The entries that searches look at together: those of an index that has one segment. */
+function entriesOf({ parts }: Searched): EntryList | null {
   const list = parts.length === 1 && parts[0] instanceof Segment ? parts[0].entries : null;
-  const isEmpty = list === null || list.memory.bytes.length === 0; // null rows alone
-  return isEmpty ? null : EntryRooms.of(list, entries.want);
+  return list?.memory.bytes.length === 0 ? null : list; // null rows alone
 }
 
-/** Looks at all entries that the searches want, which lie in one segment. */
+/** Looks at all entries that the searches want. */
 function lookTogether(
   { parts: [part], space }: Searched,
-  answers: readonly Answer[],
+  list: EntryList,
   rooms: EntryRooms,
+  answers: readonly Answer[],
 ): void {
-  const list = part.entries as EntryList;
   for (;;) {
     const looking = answers.map((answer) => answer.looking);
     if (looking.every((one) => one === null)) return;
@@ -209,11 +209,12 @@ function visitsOf(
 /** Entries that the searches of a part score: some milliseconds, far more than a message takes. */
 const PART_ENTRIES = 2 ** 20;
 /**
- * Parts have so many times as many where queries visit partitions together, since they share more:
- * the most, of up to 100 ms, where that leaves one thread a part, or several threads so many parts.
+ * Parts of queries that look at entries together have at least `MIN_SHARED` times as many. Up to
+ * `MAX_SHARED` times, for which the event loop waits some 100 ms, share more of what they read; but
+ * threads need enough parts to start for.
  */
-const SHARED = { least: 4, most: 16 };
-const PARTS = 32;
+const MIN_SHARED = 4;
+const MAX_SHARED = 16;
 /** Entries that take as long as making a query and its result (bench/threads.mjs). */
 const QUERY_ENTRIES = 2 ** 13;
 
@@ -258,7 +259,7 @@ async function inParts(
   const version = core.version();
   const { count, slice } = queries;
   const bytesPerEntry = version.rows.space?.bytesPerEntry ?? 0;
-  const each = queriesPerPart(version, request, count, threadsOf(work.call.threads ?? 'auto'));
+  const each = queriesPerPart(version, request, count, threadsOf(work.call.threads));
   const results: SearchResult[] = [];
   // Threads have no ids: rows get theirs here.
   const hasIds = core.ids.kind !== 'row';
@@ -305,8 +306,9 @@ function queriesPerPart(
   const storage = parts.vectors?.kind ?? 'none';
   const entries = workOf({ space, rows, storage }, setting);
   const usual = Math.max(1, PART_ENTRIES / (QUERY_ENTRIES + entries));
-  if (setting.probes === null || !canShareMemory()) return Math.round(usual);
-  const { least, most } = SHARED;
-  const times = count / (usual * (threads > 1 ? PARTS : 1));
-  return Math.round(usual * Math.min(most, Math.max(least, times)));
+  const looksAtEntries = setting.probes !== null && request.rank !== 'estimate';
+  const isShared = looksAtEntries && canShareMemory() && entriesOf(version.searched()) !== null;
+  if (!isShared) return Math.round(usual);
+  const times = count / (usual * (threads > 1 ? MIN_PARTS_COLD : 1));
+  return Math.round(usual * Math.min(MAX_SHARED, Math.max(MIN_SHARED, times)));
 }

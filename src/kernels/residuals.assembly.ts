@@ -69,8 +69,9 @@ function lower(state: usize): void {
 /** Takes out the hits above the limit. True where there is space for those of a block then. */
 function thin(state: usize): bool {
   const limit = load<u32>(state);
+  const end = <usize>load<u32>(state, NEXT);
   let next = <usize>load<u32>(state, HITS);
-  for (let at = next; at < <usize>load<u32>(state, NEXT); at += HIT) {
+  for (let at = next; at < end; at += HIT) {
     store<u64>(next, load<u64>(at));
     next += load<u32>(at, 4) <= limit ? HIT : 0;
   }
@@ -225,8 +226,8 @@ function takeHits(
   const seconds = work + SECOND;
   const scales = second + bytes * lanes;
   sumBlock(second, lanes, bytes, query + TABLES, seconds);
-  mask &= wholeMask(sums, seconds, scales, query, more, load<i32>(state));
   const limit = load<u32>(state);
+  mask &= wholeMask(sums, seconds, scales, query, more, <i32>limit);
   let next = <usize>load<u32>(state, NEXT);
   let held = load<u32>(state, HELD);
   for (; mask != 0; mask &= mask - 1) {

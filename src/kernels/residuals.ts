@@ -324,8 +324,8 @@ export class EntrySearch {
   found(needsRows: boolean): FoundEntries {
     const [only] = this.#looked;
     const isOne = this.#looked.length === 1 && this.#kept.length === 0;
-    if (isOne && !needsRows && only.list.positions !== undefined && only.sort())
-      return only.found();
+    const sorted = isOne && !needsRows && only.list.positions !== undefined && only.sorted();
+    if (sorted) return sorted;
     this.#drain();
     const end = keyOf((this.#last?.[LIMIT] ?? 0) + 1, 0);
     const keys = Float64Array.from(this.#kept.filter((key) => key < end)).sort();
@@ -402,13 +402,9 @@ class Looked {
     this.state[NEXT_HIT] = this.state[HITS];
   }
 
-  /** Ends a search of this memory alone by sorting its hits: false where there are too many. */
-  sort(): boolean {
-    return searchKernels(this.#memory).sortHits(this.state.byteOffset);
-  }
-
-  /** The hits by weight, when they are sorted. */
-  found(): FoundEntries {
+  /** Ends a search of this memory alone: its hits by weight; null where there are too many. */
+  sorted(): FoundEntries | null {
+    if (!searchKernels(this.#memory).sortHits(this.state.byteOffset)) return null;
     const hits = this.#hits;
     const length = hits.length / 2;
     const numbers = new Uint32Array(hits.length);
@@ -446,7 +442,7 @@ export class EntryRooms {
     return new EntryRooms(homeOf(memory.bytes).room);
   }
 
-  /** For searches of so many entries; null where the memory has no space for any. */
+  /** For searches that want so many entries; null where the memory has no space for two. */
   static of({ memory }: EntryList, want: number): EntryRooms | null {
     const { bytes, bytesPerRow } = memory;
     const room = homeOf(bytes).spareOf(ROOMS_BYTES);

@@ -15,7 +15,7 @@ import type { Job } from './job';
  * some 400 ms of CPU until they have compiled their code.
  */
 const MIN_PARTS = 4;
-const MIN_PARTS_COLD = 32;
+export const MIN_PARTS_COLD = 32;
 /** Parts that the calling thread has done itself, of jobs of `MIN_PARTS` or more. */
 let partsDone = 0;
 
@@ -75,7 +75,7 @@ export function threadsFor(
 }
 
 /** The option, else the environment variable HALFSPACE_THREADS, else the number of cores. */
-export function threadsOf(option: Exclude<LongCall['threads'], undefined>): number {
+export function threadsOf(option: LongCall['threads'] = 'auto'): number {
   if (option !== 'auto') return option;
   const given = environmentOf('HALFSPACE_THREADS') || 'auto';
   const forced = checkThreads('HALFSPACE_THREADS', given === 'auto' ? given : Number(given));

@@ -104,7 +104,7 @@ function typesOf(call: Call, path: string): Record<string, ColumnType> {
  * the source is thrown after the values before it; leaving the loop waits for what is being read.
  */
 export function readAhead<T>(source: AsyncIterable<T>): AsyncIterable<T> {
-  if (threadsOf('auto') < 2) return source;
+  if (threadsOf() < 2) return source;
   return iterated(async (send) => {
     const values = source[Symbol.asyncIterator]();
     let coming = values.next();
