@@ -1,22 +1,32 @@
 // Is this build as fast as another one, such as that of an older commit? The same work by both, in
-// turns in one process. `node bench/builds.mjs FOLDER`, a checkout of the other with its dist/; with
-// `glove`, `images`, `sentences` or `nouns` behind it searches of this set, at two recalls.
+// turns, each in a process of its own, since two that share one collect each other's garbage.
+// `node bench/builds.mjs FOLDER`, a checkout of the other with its dist/; with `glove`, `images`,
+// `sentences` or `nouns` behind it searches of this set, at two recalls.
 
-import { execFileSync } from 'node:child_process';
+import { execFileSync, fork } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { announce, printTable, race, short, sized, span, timed, words } from './lib/bench.mjs';
+import {
+  announce,
+  isSmall,
+  printTable,
+  race,
+  short,
+  sized,
+  span,
+  timed,
+  words,
+} from './lib/bench.mjs';
 import { buildDataSet, vectorsOf as rowsOf, truthOf } from './lib/data-sets.mjs';
 import { generator } from './lib/random.mjs';
 
 const [given, set] = words;
 if (given === undefined) throw new Error('name the folder of the other build');
+const self = fileURLToPath(import.meta.url);
 const roots = [fileURLToPath(new URL('..', import.meta.url)), resolve(given)];
-const builds = await Promise.all(
-  roots.map((root) => import(pathToFileURL(join(root, 'dist/index.js')).href)),
-);
 const ROUNDS = 20;
 const CODES = sized(1_000_000, 10_000);
 
@@ -63,6 +73,34 @@ const WORKS = {
     return () => queries.map((query) => index.search(query, { k: 10 }));
   },
 };
+
+const SEARCHES = ['.95', '.99'].flatMap((recall) =>
+  ['one a call', 'in one call'].map((how) => `${recall}, ${how}`),
+);
+
+/** 1,000 queries of the set, with the recall that they find as `found`. */
+async function searchesOf(build, name) {
+  const [recall, how] = name.split(', ');
+  const [train, queries, truth] = [rowsOf(set, 'train'), rowsOf(set, 'queries'), truthOf(set, 10)];
+  const { values, dimensions } = queries;
+  const count = Math.min(1000, truth.length);
+  const each = Array.from({ length: count }, (_, i) =>
+    values.subarray(dimensions * i, dimensions * (i + 1)),
+  );
+  const index = indexOf(build, dimensions);
+  await index.addAll(train);
+  await index.optimize({ recall: Number(recall) });
+  const hits = each.map((query, i) => {
+    const own = new Set(index.search(query, { k: 10 }).rows);
+    return Array.from(truth[i]).filter((row) => own.has(row)).length;
+  });
+  const all = { values: values.subarray(0, dimensions * count), dimensions };
+  const work =
+    how === 'one a call'
+      ? () => each.map((query) => index.search(query, { k: 10 }))
+      : () => index.searchAll(all, { k: 10, threads: 1 });
+  return Object.assign(work, { found: hits.reduce((sum, one) => sum + one, 0) / (10 * count) });
+}
 
 function codesOf({ Codes }, count, bits, seed) {
   const { word } = generator(seed);
@@ -128,83 +166,87 @@ function commandsIn(folder) {
   };
 }
 
-await announce();
-if (set === undefined) await compareWorks();
-else {
-  await buildDataSet(set);
-  await compareSearches();
+if (process.send === undefined) await compare();
+else await serve();
+
+/** In the process of a build: makes the works that it is asked for ready, and runs the last one. */
+async function serve() {
+  const build = await import(pathToFileURL(join(given, 'dist/index.js')).href);
+  let run;
+  process.on('message', async (name) => {
+    if (name === null) return process.send(await run());
+    const work = await (name in WORKS ? WORKS[name](build) : searchesOf(build, name));
+    run = timed(work);
+    process.send(work.found ?? null);
+  });
+  process.send('ready');
 }
 
-/** Recall, and milliseconds of 1,000 queries, one a call and all in one call. */
-async function compareSearches() {
-  const [train, queries, truth] = [rowsOf(set, 'train'), rowsOf(set, 'queries'), truthOf(set, 10)];
-  const { values, dimensions } = queries;
-  const count = Math.min(1000, truth.length);
-  const each = Array.from({ length: count }, (_, i) =>
-    values.subarray(dimensions * i, dimensions * (i + 1)),
-  );
-  const all = { values: values.subarray(0, dimensions * count), dimensions };
-  const rows = [];
-  for (const recall of [0.95, 0.99]) {
-    const indexes = await Promise.all(builds.map((build) => indexOf(build, dimensions)));
-    for (const index of indexes) {
-      await index.addAll(train);
-      await index.optimize({ recall });
-    }
-    const found = indexes.map((index) => {
-      const hits = each.map((query, i) => {
-        const own = new Set(index.search(query, { k: 10 }).rows);
-        return Array.from(truth[i]).filter((row) => own.has(row)).length;
-      });
-      return short(hits.reduce((sum, one) => sum + one, 0) / (10 * count));
-    });
-    const calls = {
-      'one a call': (index) => () => each.map((query) => index.search(query, { k: 10 })),
-      'in one call': (index) => () => index.searchAll(all, { k: 10, threads: 1 }),
-    };
-    for (const [name, run] of Object.entries(calls)) {
-      const two = indexes.map((index, i) => ({ name: i, run: timed(run(index)), calls: 2 }));
-      const [own, other] = await race(two, ROUNDS);
-      rows.push([
-        ...[`${recall}, ${name}`, ...found, short(own.ms), span(own), short(other.ms), span(other)],
-        short(other.ms / own.ms),
-      ]);
-    }
-  }
-  printTable(
-    `Milliseconds of ${count} queries of ${set} by this build and by the other`,
-    [
-      ...['recall wanted', 'found by this', 'by the other', 'this', 'p10..p90', 'other'],
-      ...['p10..p90', 'other / this'],
-    ],
-    rows,
-  );
+/** The process of a build: a function that sends it a message and returns the answer. */
+async function started(root) {
+  const child = fork(self, [root, ...words.slice(1), ...(isSmall ? ['--small'] : [])]);
+  child.on('exit', (code) => code && process.exit(code));
+  await once(child, 'message');
+  const ask = async (message) => {
+    child.send(message);
+    const [answer] = await once(child, 'message');
+    return answer;
+  };
+  return { ask, stop: () => child.disconnect() };
 }
 
-async function compareWorks() {
+async function compare() {
+  await announce();
+  if (set !== undefined) await buildDataSet(set);
+  const builds = await Promise.all(roots.map(started));
   const folder = mkdtempSync(join(tmpdir(), 'halfspace-builds-'));
-  try {
-    const rows = [];
-    const contest = async (name, runs, how = {}) => {
-      const two = runs.map((run, i) => ({ name: i, run, calls: 2, ...how }));
-      rows.push({ name, two: await race(two, ROUNDS) });
-    };
-    for (const [name, work] of Object.entries(WORKS))
-      await contest(name, (await Promise.all(builds.map(work))).map(timed));
-    for (const [name, start] of Object.entries(commandsIn(folder)))
-      await contest(name, roots.map(start));
-    printTable(
-      'Milliseconds by this build and by the other',
-      ['work', 'this', 'p10..p90', 'other', 'p10..p90', 'other / this'],
-      rows.map(({ name, two: [own, other] }) => [
-        ...[name, short(own.ms), span(own), short(other.ms), span(other), short(other.ms / own.ms)],
-      ]),
+  const names = set === undefined ? Object.keys(WORKS) : SEARCHES;
+  const rows = [];
+  const contest = async (name, runs, found = []) => {
+    const [own, other] = await race(
+      runs.map((run, i) => ({ name: i, run, calls: 2 })),
+      ROUNDS,
     );
-    const ratios = rows.map(({ two: [own, other] }) => other.ms / own.ms);
-    const mean = Math.exp(ratios.reduce((sum, one) => sum + Math.log(one), 0) / ratios.length);
-    const lowest = short(Math.min(...ratios));
-    console.log(`\nGeometric mean of other / this: ${short(mean)}; the lowest: ${lowest}.`);
+    rows.push({ name, found, own, other, ratio: other.ms / own.ms });
+  };
+  try {
+    for (const name of names) {
+      const found = [];
+      for (const { ask } of builds) found.push(await ask(name));
+      await contest(
+        name,
+        builds.map(
+          ({ ask }) =>
+            () =>
+              ask(null),
+        ),
+        found,
+      );
+    }
+    for (const { stop } of builds) stop();
+    const commands = set === undefined ? Object.entries(commandsIn(folder)) : [];
+    for (const [name, start] of commands) await contest(name, roots.map(start));
   } finally {
     rmSync(folder, { recursive: true });
   }
+  const finds = set === undefined ? [] : ['found by this', 'by the other'];
+  printTable(
+    `Milliseconds by this build and by the other${set === undefined ? '' : ` on ${set}`}`,
+    [
+      set === undefined ? 'work' : 'recall wanted',
+      ...finds,
+      'this',
+      'p10..p90',
+      'other',
+      'p10..p90',
+      'other / this',
+    ],
+    rows.map(({ name, found, own, other, ratio }) => [
+      ...[name, ...found.slice(0, finds.length).map(short)],
+      ...[short(own.ms), span(own), short(other.ms), span(other), short(ratio)],
+    ]),
+  );
+  const mean = Math.exp(rows.reduce((sum, { ratio }) => sum + Math.log(ratio), 0) / rows.length);
+  const lowest = short(Math.min(...rows.map(({ ratio }) => ratio)));
+  console.log(`\nGeometric mean of other / this: ${short(mean)}; the lowest: ${lowest}.`);
 }
