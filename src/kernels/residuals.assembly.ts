@@ -5,7 +5,9 @@
 // row, since 8 entries of at most 31 stay below 256. Products of 16-bit integers, eight at a time,
 // find the rows that their sides do not rule out; only of these blocks the second halves of codes
 // are read, and only rows that a mask in float32 leaves are weighed one by one, in the operations
-// of the scalar kernel.
+// of the scalar kernel. The blocks of a chunk take each of these steps together, with no branch on
+// what was found for one of them, since half of such branches are guessed wrong. Searches that look
+// at the same rows sum their sides four at a time, so that bytes are split once for four.
 //
 // Registers are loaded whole, so up to 15 bytes behind the last row are read.
 
@@ -14,13 +16,37 @@ import { nibbleMask } from './weighted.assembly';
 const ONE: i32 = 2048;
 const BLOCK: u32 = 16;
 /** Bytes of the coarse scales of a block, and of its scales. */
-const COARSE: usize = 32;
-const SCALES: usize = 64;
+const COARSE_BYTES: usize = 32;
+const SCALE_BYTES: usize = 64;
 /** Bytes of four scales. */
 const FOUR: usize = 16;
+/** Rows that take each step together; every space for hits has room for as many. */
+const CHUNK: u32 = 256;
+/** Bytes of a range. */
+const RANGE: usize = 32;
 
-// In `work` are 16-bit sums of the sides of a block, and behind them those of the second halves.
+// In `work` are up to four searches: as u32 the address of the query and that of the next sums, and
+// the base of sides and the cut as 16-bit integers, each eight times.
+const QUERY: usize = 0;
+const NEXT_SUMS: usize = 4;
+const SEARCH_BASE: usize = 16;
+const SEARCH_CUT: usize = 32;
+const SEARCH: usize = 48;
+
+// Behind them each has the sums of the blocks of a chunk where rows may be hits: 16-bit sums of the
+// sides and of the second halves, and as u32 which rows may be, the first row of the block, and
+// where its scales and coarse scales are. And then the addresses of those where rows may be hits by
+// both sums too.
+const SUMS_AT: usize = 4 * SEARCH;
 const SECOND: usize = 32;
+const MASK: usize = 64;
+const FIRST: usize = 68;
+const SCALE: usize = 72;
+const COARSE: usize = 76;
+const SUMS: usize = 80;
+const LIST: usize = 17 * SUMS;
+/** Bytes of all sums of a search: of one block more than a chunk has. */
+const OWN_SUMS: usize = 1440;
 
 // Places in `query`: the base and the factor as f32; of sides the base and the shift as i32, and
 // what makes a cut of a difference of cosines, as f32; the address of the state of the search.
@@ -48,8 +74,6 @@ const COUNTS: usize = 32;
 const HIT: usize = 8;
 /** Weights of a bin, as a shift: by single weights the limit would fall with nearly every hit. */
 const BIN: u32 = 4;
-/** Bytes for hits that must be free for a block. */
-const BLOCK_HITS: u32 = BLOCK * <u32>HIT;
 
 /** Lowers the limit while at least `want` hits remain within it. */
 function lower(state: usize): void {
@@ -66,8 +90,8 @@ function lower(state: usize): void {
   store<u32>(state, held, HELD);
 }
 
-/** Takes out the hits above the limit. True where there is space for those of a block then. */
-function thin(state: usize): bool {
+/** Takes out the hits above the limit. True where there is space for so many more then. */
+function thin(state: usize, more: u32): bool {
   const limit = load<u32>(state);
   const end = <usize>load<u32>(state, NEXT);
   let next = <usize>load<u32>(state, HITS);
@@ -76,16 +100,22 @@ function thin(state: usize): bool {
     next += load<u32>(at, 4) <= limit ? HIT : 0;
   }
   store<u32>(state, <u32>next, NEXT);
-  return <u32>next + BLOCK_HITS <= load<u32>(state, END);
+  return <u32>next + more * <u32>HIT <= load<u32>(state, END);
 }
 
-/** What a byte of each of 16 rows adds to their sums; `mask` is that of `nibbleMask`. */
+/** What the lower and the higher four bits of a byte of each of 16 rows add to their sums. */
+@inline
+function entriesOf(tables: usize, low: v128, high: v128): v128 {
+  return i8x16.add(
+    i8x16.relaxed_swizzle(v128.load(tables), low),
+    i8x16.relaxed_swizzle(v128.load(tables, 16), high),
+  );
+}
+
+/** The same of a byte of each row; `mask` is that of `nibbleMask`. */
 @inline
 function addOf(bytes: v128, tables: usize, mask: v128): v128 {
-  return i8x16.add(
-    i8x16.relaxed_swizzle(v128.load(tables), v128.and(bytes, mask)),
-    i8x16.relaxed_swizzle(v128.load(tables, 16), v128.and(i16x8.shr_u(bytes, 4), mask)),
-  );
+  return entriesOf(tables, v128.and(bytes, mask), v128.and(i16x8.shr_u(bytes, 4), mask));
 }
 
 /**
@@ -113,6 +143,62 @@ function sumBlock(block: usize, lanes: usize, bytes: usize, tables: usize, sums:
   }
   v128.store(sums, i16x8.add(first, i16x8.extend_low_i8x16_u(some)));
   v128.store(sums, i16x8.add(last, i16x8.extend_high_i8x16_u(some)), 16);
+}
+
+/** `sumBlock` for four searches, to the next sums of each. */
+function sumFour(block: usize, lanes: usize, bytes: usize, searches: usize): void {
+  const mask = nibbleMask(bytes);
+  const end = block + bytes * lanes;
+  let a = <usize>load<u32>(searches, QUERY) + TABLES;
+  let b = <usize>load<u32>(searches + SEARCH, QUERY) + TABLES;
+  let c = <usize>load<u32>(searches + 2 * SEARCH, QUERY) + TABLES;
+  let d = <usize>load<u32>(searches + 3 * SEARCH, QUERY) + TABLES;
+  let aFirst = i16x8.splat(0);
+  let aLast = i16x8.splat(0);
+  let bFirst = i16x8.splat(0);
+  let bLast = i16x8.splat(0);
+  let cFirst = i16x8.splat(0);
+  let cLast = i16x8.splat(0);
+  let dFirst = i16x8.splat(0);
+  let dLast = i16x8.splat(0);
+  while (block < end) {
+    let aSum = i8x16.splat(0);
+    let bSum = i8x16.splat(0);
+    let cSum = i8x16.splat(0);
+    let dSum = i8x16.splat(0);
+    for (const some = min(end, block + 4 * lanes); block < some; block += lanes) {
+      const codes = v128.load(block);
+      const low = v128.and(codes, mask);
+      const high = v128.and(i16x8.shr_u(codes, 4), mask);
+      aSum = i8x16.add(aSum, entriesOf(a, low, high));
+      bSum = i8x16.add(bSum, entriesOf(b, low, high));
+      cSum = i8x16.add(cSum, entriesOf(c, low, high));
+      dSum = i8x16.add(dSum, entriesOf(d, low, high));
+      a += 32;
+      b += 32;
+      c += 32;
+      d += 32;
+    }
+    aFirst = i16x8.add(aFirst, i16x8.extend_low_i8x16_u(aSum));
+    aLast = i16x8.add(aLast, i16x8.extend_high_i8x16_u(aSum));
+    bFirst = i16x8.add(bFirst, i16x8.extend_low_i8x16_u(bSum));
+    bLast = i16x8.add(bLast, i16x8.extend_high_i8x16_u(bSum));
+    cFirst = i16x8.add(cFirst, i16x8.extend_low_i8x16_u(cSum));
+    cLast = i16x8.add(cLast, i16x8.extend_high_i8x16_u(cSum));
+    dFirst = i16x8.add(dFirst, i16x8.extend_low_i8x16_u(dSum));
+    dLast = i16x8.add(dLast, i16x8.extend_high_i8x16_u(dSum));
+  }
+  storeSums(searches, aFirst, aLast);
+  storeSums(searches + SEARCH, bFirst, bLast);
+  storeSums(searches + 2 * SEARCH, cFirst, cLast);
+  storeSums(searches + 3 * SEARCH, dFirst, dLast);
+}
+
+@inline
+function storeSums(search: usize, first: v128, last: v128): void {
+  const sums = <usize>load<u32>(search, NEXT_SUMS);
+  v128.store(sums, first);
+  v128.store(sums, last, 16);
 }
 
 /** Which of eight rows have more than `cut` as the product of their sides and coarse scale. */
@@ -151,8 +237,8 @@ function sideWeightOf(sides: i32, coarse: i32, query: usize, more: f32): u32 {
   if (factor == 0) return 0;
   const above = min((sides << load<i32>(query, SHIFT)) - load<i32>(query, SIDE_BASE), 0x7fff);
   const product = (above * coarse + 0x4000) >> 15;
-  const below = <f32>Math.floor(<f32>(ONE - 1) - more - <f32>product / factor);
-  return <u32>min(max(below + 1, 0), 2 * <f32>ONE);
+  const below = <i32>Math.floor(<f32>(ONE - 1) - more - <f32>product / factor);
+  return <u32>max(min(below, 2 * ONE - 1) + 1, 0);
 }
 
 /** Which of four rows have more than `least` as 2,048 times their cosine. */
@@ -203,47 +289,148 @@ function wholeMask(
 
 /** The weight of the row of a lane, by both sums. */
 @inline
-function wholeWeightOf(
-  lane: usize, sums: usize, second: usize, scale: f32, query: usize, more: f32,
-): u32 {
+function wholeWeightOf(sums: usize, lane: usize, scale: f32, query: usize, more: f32): u32 {
   const sides = <u32>load<u16>(sums + (lane << 1));
-  const whole: u32 = 2 * sides + <u32>load<u16>(second + (lane << 1));
+  const whole: u32 = 2 * sides + <u32>load<u16>(sums + (lane << 1), SECOND);
   const factor = load<f32>(query, FACTOR);
   const cosine = <i32>((<f32>whole - load<f32>(query, BASE)) * (scale * factor) + more);
   return <u32>min(max(ONE - cosine, 0), 2 * ONE);
 }
 
+/** Makes a search ready for the next chunk of a range. */
+function begin(search: usize, firstSums: usize, range: usize, query: usize): void {
+  const cut = cutOf(query, load<f32>(range, 24), load<i32>(<usize>load<u32>(query, STATE)));
+  store<u32>(search, <u32>query, QUERY);
+  store<u32>(search, <u32>firstSums, NEXT_SUMS);
+  v128.store(search, v128.load16_splat(query, SIDE_BASE), SEARCH_BASE);
+  v128.store(search, i16x8.splat(<i16>cut), SEARCH_CUT);
+}
+
+/** Which rows of the block at `first` are in a range, as bits. */
+@inline
+function rowsIn(first: u32, from: u32, end: u32): u32 {
+  let rows: u32 = 0xffff;
+  if (first < from) rows &= -1 << (from & 15);
+  if (end - first < BLOCK) rows &= (1 << (end - first)) - 1;
+  return rows;
+}
+
+/** Keeps the sums of sides of a block, if a row may be a hit. Returns where the next ones go. */
+@inline
+function keepSums(
+  sums: usize, first: u32, coarse: usize, rows: u32, base: v128, shift: i32, cut: v128,
+): usize {
+  const mask = rows & sidesMask(sums, coarse, base, shift, cut);
+  store<u32>(sums, mask, MASK);
+  store<u32>(sums, first, FIRST);
+  store<u32>(sums, <u32>coarse, COARSE);
+  return sums + (mask != 0 ? SUMS : 0);
+}
+
+/** Sums the sides of the blocks of the chunk that begins with `row`, for one search. */
+function sumChunk(search: usize, range: usize, row: u32, bytes: usize): void {
+  const sides = <usize>load<u32>(range);
+  const capacity = load<u32>(range, 8);
+  const from = load<u32>(range, 12);
+  const end = from + load<u32>(range, 20);
+  const query = <usize>load<u32>(search, QUERY);
+  const shift = load<i32>(query, SHIFT);
+  const base = v128.load(search, SEARCH_BASE);
+  const cut = v128.load(search, SEARCH_CUT);
+  const stride = bytes * BLOCK + COARSE_BYTES;
+  let sums = <usize>load<u32>(search, NEXT_SUMS);
+  for (let first = row; first < min(end, row + CHUNK); first += BLOCK) {
+    const block = sides + <usize>(first / BLOCK) * stride;
+    const lanes = <usize>min<u32>(BLOCK, capacity - first);
+    const coarse = block + bytes * lanes;
+    sumBlock(block, lanes, bytes, query + TABLES, sums);
+    sums = keepSums(sums, first, coarse, rowsIn(first, from, end), base, shift, cut);
+  }
+  store<u32>(search, <u32>sums, NEXT_SUMS);
+}
+
+/** The same for four searches. */
+function sumChunkFour(searches: usize, range: usize, row: u32, bytes: usize): void {
+  const sides = <usize>load<u32>(range);
+  const capacity = load<u32>(range, 8);
+  const from = load<u32>(range, 12);
+  const end = from + load<u32>(range, 20);
+  const shift = load<i32>(<usize>load<u32>(searches, QUERY), SHIFT);
+  const stride = bytes * BLOCK + COARSE_BYTES;
+  for (let first = row; first < min(end, row + CHUNK); first += BLOCK) {
+    const block = sides + <usize>(first / BLOCK) * stride;
+    const lanes = <usize>min<u32>(BLOCK, capacity - first);
+    const coarse = block + bytes * lanes;
+    const rows = rowsIn(first, from, end);
+    sumFour(block, lanes, bytes, searches);
+    for (let search = searches; search < searches + SUMS_AT; search += SEARCH) {
+      const sums = <usize>load<u32>(search, NEXT_SUMS);
+      const base = v128.load(search, SEARCH_BASE);
+      const cut = v128.load(search, SEARCH_CUT);
+      store<u32>(search, <u32>keepSums(sums, first, coarse, rows, base, shift, cut), NEXT_SUMS);
+    }
+  }
+}
+
 /**
- * Appends the hits among the rows of a block that `mask` leaves. `second` is the address of the
- * second halves of their codes, `coarse` that of their coarse scales, `sums` that of the sums of
- * their sides, `lanes` is how many rows the block has, and `code` stands for the first of them.
+ * Adds the sums of second halves to those of sides before `end`, and lists where rows may be hits
+ * still. Returns how many may be.
  */
-function takeHits(
-  mask: u32, code: u32, second: usize, coarse: usize, sums: usize, lanes: usize, bytes: usize,
-  query: usize, more: f32, work: usize,
-): void {
+function addSeconds(firstSums: usize, end: usize, range: usize, bytes: usize, query: usize): u32 {
+  const limit = load<i32>(<usize>load<u32>(query, STATE));
+  const seconds = <usize>load<u32>(range, 4);
+  const capacity = load<u32>(range, 8);
+  const more = load<f32>(range, 24);
+  const stride = bytes * BLOCK + SCALE_BYTES;
+  let rows: u32 = 0;
+  let list = firstSums + LIST;
+  for (let sums = firstSums; sums < end; sums += SUMS) {
+    const first = load<u32>(sums, FIRST);
+    const lanes = <usize>min<u32>(BLOCK, capacity - first);
+    const block = seconds + <usize>(first / BLOCK) * stride;
+    const scales = block + bytes * lanes;
+    sumBlock(block, lanes, bytes, query + TABLES, sums + SECOND);
+    const mask =
+      load<u32>(sums, MASK) & wholeMask(sums, sums + SECOND, scales, query, more, limit);
+    store<u32>(sums, mask, MASK);
+    store<u32>(sums, <u32>scales, SCALE);
+    store<u32>(list, <u32>sums);
+    list += mask != 0 ? 4 : 0;
+    rows += popcnt<u32>(mask);
+  }
+  store<u32>(list, <u32>firstSums); // is read behind the last row
+  return rows;
+}
+
+/** Appends the hits among so many rows of the listed sums; `code` stands for row 0. */
+function takeRows(firstSums: usize, rows: u32, code: u32, query: usize, more: f32): void {
   const state = <usize>load<u32>(query, STATE);
-  const seconds = work + SECOND;
-  const scales = second + bytes * lanes;
-  sumBlock(second, lanes, bytes, query + TABLES, seconds);
   const limit = load<u32>(state);
-  mask &= wholeMask(sums, seconds, scales, query, more, <i32>limit);
   let next = <usize>load<u32>(state, NEXT);
   let held = load<u32>(state, HELD);
-  for (; mask != 0; mask &= mask - 1) {
+  let list = firstSums + LIST;
+  let sums = <usize>load<u32>(list);
+  let mask = load<u32>(sums, MASK);
+  for (; rows > 0; rows--) {
     const lane = <usize>ctz<u32>(mask);
-    const scale = load<f32>(scales + (lane << 2));
+    const scale = load<f32>(<usize>load<u32>(sums, SCALE) + (lane << 2));
+    const coarse = load<i16>(<usize>load<u32>(sums, COARSE) + (lane << 1));
     const weight = max(
-      wholeWeightOf(lane, sums, seconds, scale, query, more),
-      sideWeightOf(load<u16>(sums + (lane << 1)), load<i16>(coarse + (lane << 1)), query, more),
+      wholeWeightOf(sums, lane, scale, query, more),
+      sideWeightOf(load<u16>(sums + (lane << 1)), coarse, query, more),
     );
-    store<u32>(next, code + <u32>lane);
+    store<u32>(next, code + load<u32>(sums, FIRST) + <u32>lane);
     store<u32>(next, weight, 4);
     const isHit = <u32>(weight <= limit && scale != 0);
     const place = state + COUNTS + (<usize>(weight >> BIN) << 2);
     store<u32>(place, load<u32>(place) + isHit);
     next += isHit ? HIT : 0;
     held += isHit;
+    mask &= mask - 1;
+    const isLast = mask == 0;
+    list += isLast ? 4 : 0;
+    sums = <usize>load<u32>(list);
+    mask = isLast ? load<u32>(sums, MASK) : mask;
   }
   store<u32>(state, <u32>next, NEXT);
   store<u32>(state, held, HELD);
@@ -251,48 +438,62 @@ function takeHits(
   if (held - last >= load<u32>(state, WANT)) lower(state);
 }
 
-/**
- * Hits among the rows of one range. False if the space for hits is full: the range is then changed
- * to begin where to continue.
- */
-function takeRange(ranges: usize, bytes: usize, query: usize, work: usize): bool {
+/** Takes the hits of a search. False, and none is taken, where there is no space for them. */
+function takeSums(search: usize, firstSums: usize, range: usize, bytes: usize): bool {
+  const query = <usize>load<u32>(search, QUERY);
   const state = <usize>load<u32>(query, STATE);
-  const full = load<u32>(state, END) - BLOCK_HITS;
-  const sides = <usize>load<u32>(ranges);
-  const secondHalves = <usize>load<u32>(ranges, 4);
-  const capacity = load<u32>(ranges, 8);
+  const rows = addSeconds(firstSums, <usize>load<u32>(search, NEXT_SUMS), range, bytes, query);
+  if (rows == 0) return true;
+  const isFull = load<u32>(state, NEXT) + rows * <u32>HIT > load<u32>(state, END);
+  if (isFull && !thin(state, rows)) return false;
+  const code = load<u32>(range, 16) - load<u32>(range, 12);
+  takeRows(firstSums, rows, code, query, load<f32>(range, 24));
+  return true;
+}
+
+/** Changes a range to begin with a row, if that lies behind its beginning. */
+function beginAt(range: usize, row: u32): void {
+  const from = load<u32>(range, 12);
+  const rows = load<u32>(range, 20);
+  const done = min(max(row, from) - from, rows);
+  store<u32>(range, from + done, 12);
+  store<u32>(range, load<u32>(range, 16) + done, 16);
+  store<u32>(range, rows - done, 20);
+}
+
+/**
+ * Hits of one search in its range, or of four in theirs, which have the same rows. False if the
+ * space for hits of a search is full: the ranges are then changed to begin where to continue.
+ */
+function takeRanges(ranges: usize, count: usize, bytes: usize, queries: usize, work: usize): bool {
   const from = load<u32>(ranges, 12);
-  const codes = load<u32>(ranges, 16) - from;
   const end = from + load<u32>(ranges, 20);
-  const more = load<f32>(ranges, 24);
-  const shift = load<i32>(query, SHIFT);
-  const base = v128.load16_splat(query, SIDE_BASE);
-  let limit = load<i32>(state);
-  let cut = i16x8.splat(<i16>cutOf(query, more, limit));
-  const scalesAt = bytes * BLOCK;
-  const stride = scalesAt + COARSE;
-  const secondStride = scalesAt + SCALES;
-  for (let row = from & ~15; row < end; row += BLOCK) {
-    const block = sides + <usize>(row / BLOCK) * stride;
-    const lanes = min<u32>(BLOCK, capacity - row);
-    const coarse = block + bytes * lanes;
-    sumBlock(block, lanes, bytes, query + TABLES, work);
-    let mask = sidesMask(work, coarse, base, shift, cut);
-    if (row < from) mask &= -1 << (from & 15);
-    if (end - row < BLOCK) mask &= (1 << (end - row)) - 1;
-    if (mask == 0) continue;
-    if (load<u32>(state, NEXT) > full && !thin(state)) {
-      const done = max(row, from) - from;
-      store<u32>(ranges, from + done, 12);
-      store<u32>(ranges, load<u32>(ranges, 16) + done, 16);
-      store<u32>(ranges, load<u32>(ranges, 20) - done, 20);
+  for (let row = from & ~15; row < end; row += CHUNK) {
+    for (let i: usize = 0; i < count; i++) {
+      const range = ranges + i * RANGE;
+      const query = queries + load<u32>(range, 28);
+      begin(work + i * SEARCH, work + SUMS_AT + i * OWN_SUMS, range, query);
+    }
+    if (count == 4) sumChunkFour(work, ranges, row, bytes);
+    else sumChunk(work, ranges, row, bytes);
+    for (let i: usize = 0; i < count; i++) {
+      const range = ranges + i * RANGE;
+      if (takeSums(work + i * SEARCH, work + SUMS_AT + i * OWN_SUMS, range, bytes)) continue;
+      for (let j: usize = 0; j < count; j++) {
+        beginAt(ranges + j * RANGE, j < i ? row + CHUNK : row);
+      }
       return false;
     }
-    const second = secondHalves + <usize>(row / BLOCK) * secondStride;
-    takeHits(mask, codes + row, second, coarse, work, lanes, bytes, query, more, work);
-    if (load<i32>(state) == limit) continue;
-    limit = load<i32>(state);
-    cut = i16x8.splat(<i16>cutOf(query, more, limit));
+  }
+  return true;
+}
+
+/** True where four ranges have the same rows. */
+function areSame(ranges: usize): bool {
+  for (let other = ranges + RANGE; other < ranges + 4 * RANGE; other += RANGE) {
+    if (load<u32>(other) != load<u32>(ranges)) return false;
+    if (load<u32>(other, 12) != load<u32>(ranges, 12)) return false;
+    if (load<u32>(other, 20) != load<u32>(ranges, 20)) return false;
   }
   return true;
 }
@@ -300,17 +501,19 @@ function takeRange(ranges: usize, bytes: usize, query: usize, work: usize): bool
 /**
  * Hits among the rows of ranges (eight 32-bit numbers each, see RANGE in residuals.ts), as pairs of
  * u32 (code, weight). `bytes` are the bytes of half a code, `query` is the address of the formulas
- * and the tables of the first search, and `work` is space for 64 bytes.
+ * and the tables of the first search, and `work` is space for four searches and their sums.
  *
- * Returns how many ranges are done: all, unless the space for hits of a search is full. Then the
- * next range is changed to begin where to continue.
+ * Returns how many ranges are done: all, unless the space for hits of a search is full. Then it is
+ * that of one of the next four, which are changed to begin where to continue.
  */
 export function weighEntries(
   ranges: usize, rangeCount: u32, bytes: usize, query: usize, work: usize,
 ): u32 {
-  for (let i: u32 = 0; i < rangeCount; i++, ranges += 32) {
-    const own = query + load<u32>(ranges, 28);
-    if (!takeRange(ranges, bytes, own, work)) return i;
+  for (let i: u32 = 0; i < rangeCount; ) {
+    const count: u32 = i + 4 <= rangeCount && areSame(ranges) ? 4 : 1;
+    if (!takeRanges(ranges, <usize>count, bytes, query, work)) return i;
+    ranges += <usize>count * RANGE;
+    i += count;
   }
   return rangeCount;
 }
@@ -347,7 +550,7 @@ function sortBy(hits: usize, end: usize, shift: u32, to: usize, counts: usize): 
  * so the search must have ended.
  */
 export function sortHits(state: usize): bool {
-  thin(state);
+  thin(state, 0);
   const hits = <usize>load<u32>(state, HITS);
   const end = <usize>load<u32>(state, NEXT);
   if (end - hits > <usize>load<u32>(state, END) - end) return false;

@@ -233,9 +233,9 @@ export interface FoundEntries {
   readonly positions: Uint32Array | null;
 }
 
-/** Ranges of one call of the kernel, and the bytes that it needs for sums. */
+/** Ranges of one call of the kernel, and the bytes that it works in. */
 const MAX_RANGES = 4096;
-const WORK_BYTES = 64;
+const WORK_BYTES = 5952;
 const HEAD_BYTES = WORK_BYTES + 4 * RANGE * MAX_RANGES;
 /** Places in a query: the address of its state, and its tables. */
 const QUERY_STATE = 20;
@@ -255,7 +255,7 @@ const BIN = 4;
 const STATE_LENGTH = (COUNTS + (MAX_RESIDUAL_WEIGHT >> BIN) + 4) & ~3;
 /** Bytes of a hit, and hits for which the room of one of several searches has space. */
 const HIT = 8;
-const hitsOf = (want: number) => 4 * want + 128;
+const hitsOf = (want: number) => 4 * want + 256;
 /** Bytes of the rooms of several searches, and how many there are at most. */
 export const ROOMS_BYTES = 2 ** 23;
 const MAX_ROOMS = 1024;

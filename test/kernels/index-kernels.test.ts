@@ -414,7 +414,7 @@ function foundBy(search: EntrySearch | ScalarEntrySearch): number[][] {
 }
 
 it('searches that look at entries together in small rooms find what each alone does', () => {
-  const { memory, query } = residualCodes(24, 480);
+  const { memory, query } = residualCodes(24, 960);
   const list = { memory, positions: null, rowOf: (entry: number) => entry };
   // Round after round of lighter entries, more than a room holds; all of the last ones have weight 0.
   const products = Float32Array.of(
@@ -423,7 +423,13 @@ it('searches that look at entries together in small rooms find what each alone d
     9000,
   );
   const bits = new Uint32Array(products.buffer);
-  const where = entriesAt(memory, memory.bytes.byteOffset);
+  const [sides, seconds, capacity] = entriesAt(memory, memory.bytes.byteOffset);
+  // Rows 480 on, of which each has 12 + 2 bytes in the first halves and 12 + 4 in the second ones.
+  const lastRows = [sides + 480 * 14, seconds + 480 * 16, capacity - 480];
+  const { tables } = query;
+  const queryOf = (i: number) => {
+    return { ...query, tables: tables.map((_, at) => tables[(at + 16 * i) % tables.length]) };
+  };
   for (const [want, rounds] of [
     [5, 60],
     [40, 10],
@@ -431,17 +437,22 @@ it('searches that look at entries together in small rooms find what each alone d
     [5, 62],
   ]) {
     const rooms = EntryRooms.of(list, want) as EntryRooms;
-    expect(rooms.count).toBeGreaterThan(2);
-    const searches = [0, 1, 2].map(() => new EntrySearch(() => query, want));
+    expect(rooms.count).toBeGreaterThan(5);
+    const searches = [0, 1, 2, 3, 4, 5].map((i) => new EntrySearch(() => queryOf(i), want));
     const states = searches.map((search, i) => search.enter(list, rooms.at(i)));
-    const plain = searches.map(() => new ScalarEntrySearch(() => query, want));
+    const plain = searches.map((_, i) => new ScalarEntrySearch(() => queryOf(i), want));
     for (let round = 0; round < rounds; round++) {
       const ranges = searches.map((_, i) => {
         // The second search has the rounds in the other order, the third every other one.
         const one = i === 1 ? rounds - 1 - round : round - (i === 2 ? round % 2 : 0);
-        const range = [...where, 0, 480 * round, 480, bits[one]];
-        plain[i].look(list, Uint32Array.of(...range, 0));
-        return [...range, i * rooms.roomBytes];
+        // From the middle of a block to that of another one. The last search goes on to the end,
+        // and the fourth one looks at other rows every other time.
+        const isElsewhere = i === 3 && round % 2 === 1;
+        const first = isElsewhere ? 487 : 7;
+        const range = [960 * round + first, i === 5 ? 473 : 466, bits[one]];
+        plain[i].look(list, Uint32Array.of(sides, seconds, capacity, first, ...range, 0));
+        const where = isElsewhere ? lastRows : [sides, seconds, capacity];
+        return [...where, 7, ...range, i * rooms.roomBytes];
       });
       rooms.look(list, Uint32Array.from(ranges.flat()), states);
     }
