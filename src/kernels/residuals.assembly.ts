@@ -7,7 +7,7 @@
 // are read, and only rows that a mask in float32 leaves are weighed one by one, in the operations
 // of the scalar kernel. The blocks of a chunk take each of these steps together, with no branch on
 // what was found for one of them, since half of such branches are guessed wrong. Searches that look
-// at the same rows sum their sides four at a time, so that bytes are split once for four.
+// at the same rows sum their sides together, so that bytes are split once for all of them.
 //
 // Registers are loaded whole, so up to 15 bytes behind the last row are read.
 
@@ -24,8 +24,10 @@ const FOUR: usize = 16;
 const CHUNK: u32 = 256;
 /** Bytes of a range. */
 const RANGE: usize = 32;
+/** Searches that look at the same rows together: their tables must stay in the nearest cache. */
+const MAX_SEARCHES: u32 = 16;
 
-// In `work` are up to four searches: as u32 the address of the query and that of the next sums, and
+// In `work` are these searches: as u32 the address of the query and that of the next sums, and
 // the base of sides and the cut as 16-bit integers, each eight times.
 const QUERY: usize = 0;
 const NEXT_SUMS: usize = 4;
@@ -37,7 +39,7 @@ const SEARCH: usize = 48;
 // sides and of the second halves, and as u32 which rows may be, the first row of the block, and
 // where its scales and coarse scales are. And then the addresses of those where rows may be hits by
 // both sums too.
-const SUMS_AT: usize = 4 * SEARCH;
+const SUMS_AT: usize = <usize>MAX_SEARCHES * SEARCH;
 const SECOND: usize = 32;
 const MASK: usize = 64;
 const FIRST: usize = 68;
@@ -145,60 +147,55 @@ function sumBlock(block: usize, lanes: usize, bytes: usize, tables: usize, sums:
   v128.store(sums, i16x8.add(last, i16x8.extend_high_i8x16_u(some)), 16);
 }
 
-/** `sumBlock` for four searches, to the next sums of each. */
-function sumFour(block: usize, lanes: usize, bytes: usize, searches: usize): void {
-  const mask = nibbleMask(bytes);
-  const end = block + bytes * lanes;
-  let a = <usize>load<u32>(searches, QUERY) + TABLES;
-  let b = <usize>load<u32>(searches + SEARCH, QUERY) + TABLES;
-  let c = <usize>load<u32>(searches + 2 * SEARCH, QUERY) + TABLES;
-  let d = <usize>load<u32>(searches + 3 * SEARCH, QUERY) + TABLES;
-  let aFirst = i16x8.splat(0);
-  let aLast = i16x8.splat(0);
-  let bFirst = i16x8.splat(0);
-  let bLast = i16x8.splat(0);
-  let cFirst = i16x8.splat(0);
-  let cLast = i16x8.splat(0);
-  let dFirst = i16x8.splat(0);
-  let dLast = i16x8.splat(0);
-  while (block < end) {
-    let aSum = i8x16.splat(0);
-    let bSum = i8x16.splat(0);
-    let cSum = i8x16.splat(0);
-    let dSum = i8x16.splat(0);
-    for (const some = min(end, block + 4 * lanes); block < some; block += lanes) {
-      const codes = v128.load(block);
-      const low = v128.and(codes, mask);
-      const high = v128.and(i16x8.shr_u(codes, 4), mask);
-      aSum = i8x16.add(aSum, entriesOf(a, low, high));
-      bSum = i8x16.add(bSum, entriesOf(b, low, high));
-      cSum = i8x16.add(cSum, entriesOf(c, low, high));
-      dSum = i8x16.add(dSum, entriesOf(d, low, high));
-      a += 32;
-      b += 32;
-      c += 32;
-      d += 32;
-    }
-    aFirst = i16x8.add(aFirst, i16x8.extend_low_i8x16_u(aSum));
-    aLast = i16x8.add(aLast, i16x8.extend_high_i8x16_u(aSum));
-    bFirst = i16x8.add(bFirst, i16x8.extend_low_i8x16_u(bSum));
-    bLast = i16x8.add(bLast, i16x8.extend_high_i8x16_u(bSum));
-    cFirst = i16x8.add(cFirst, i16x8.extend_low_i8x16_u(cSum));
-    cLast = i16x8.add(cLast, i16x8.extend_high_i8x16_u(cSum));
-    dFirst = i16x8.add(dFirst, i16x8.extend_low_i8x16_u(dSum));
-    dLast = i16x8.add(dLast, i16x8.extend_high_i8x16_u(dSum));
-  }
-  storeSums(searches, aFirst, aLast);
-  storeSums(searches + SEARCH, bFirst, bLast);
-  storeSums(searches + 2 * SEARCH, cFirst, cLast);
-  storeSums(searches + 3 * SEARCH, dFirst, dLast);
+/** Adds what four bits of each of 16 rows look up to 16-bit sums of these. */
+@inline
+function widen(sums: usize, some: v128): void {
+  v128.store(sums, i16x8.add(v128.load(sums), i16x8.extend_low_i8x16_u(some)));
+  v128.store(sums, i16x8.add(v128.load(sums, 16), i16x8.extend_high_i8x16_u(some)), 16);
 }
 
-@inline
-function storeSums(search: usize, first: v128, last: v128): void {
-  const sums = <usize>load<u32>(search, NEXT_SUMS);
-  v128.store(sums, first);
-  v128.store(sums, last, 16);
+/** `sumBlock` for some searches, to the next sums of each. */
+function sumMany(block: usize, lanes: usize, bytes: usize, searches: usize, until: usize): void {
+  const mask = nibbleMask(bytes);
+  const end = block + bytes * lanes;
+  const whole = block + (bytes & ~3) * lanes;
+  let at: usize = TABLES;
+  for (let search = searches; search < until; search += SEARCH) {
+    const sums = <usize>load<u32>(search, NEXT_SUMS);
+    v128.store(sums, i16x8.splat(0));
+    v128.store(sums, i16x8.splat(0), 16);
+  }
+  for (; block < whole; block += lanes << 2, at += 128) {
+    const a = v128.load(block);
+    const b = v128.load(block + lanes);
+    const c = v128.load(block + 2 * lanes);
+    const d = v128.load(block + 3 * lanes);
+    const aLow = v128.and(a, mask);
+    const bLow = v128.and(b, mask);
+    const cLow = v128.and(c, mask);
+    const dLow = v128.and(d, mask);
+    const aHigh = v128.and(i16x8.shr_u(a, 4), mask);
+    const bHigh = v128.and(i16x8.shr_u(b, 4), mask);
+    const cHigh = v128.and(i16x8.shr_u(c, 4), mask);
+    const dHigh = v128.and(i16x8.shr_u(d, 4), mask);
+    for (let search = searches; search < until; search += SEARCH) {
+      const tables = <usize>load<u32>(search, QUERY) + at;
+      let some = entriesOf(tables, aLow, aHigh);
+      some = i8x16.add(some, entriesOf(tables + 32, bLow, bHigh));
+      some = i8x16.add(some, entriesOf(tables + 64, cLow, cHigh));
+      some = i8x16.add(some, entriesOf(tables + 96, dLow, dHigh));
+      widen(load<u32>(search, NEXT_SUMS), some);
+    }
+  }
+  for (; block < end; block += lanes, at += 32) {
+    const codes = v128.load(block);
+    const low = v128.and(codes, mask);
+    const high = v128.and(i16x8.shr_u(codes, 4), mask);
+    for (let search = searches; search < until; search += SEARCH) {
+      const some = entriesOf(<usize>load<u32>(search, QUERY) + at, low, high);
+      widen(load<u32>(search, NEXT_SUMS), some);
+    }
+  }
 }
 
 /** Which of eight rows have more than `cut` as the product of their sides and coarse scale. */
@@ -315,59 +312,38 @@ function rowsIn(first: u32, from: u32, end: u32): u32 {
   return rows;
 }
 
-/** Keeps the sums of sides of a block, if a row may be a hit. Returns where the next ones go. */
+/** Keeps the sums of sides of a block, if a row may be a hit. */
 @inline
-function keepSums(
-  sums: usize, first: u32, coarse: usize, rows: u32, base: v128, shift: i32, cut: v128,
-): usize {
+function keepSums(search: usize, first: u32, coarse: usize, rows: u32, shift: i32): void {
+  const sums = <usize>load<u32>(search, NEXT_SUMS);
+  const base = v128.load(search, SEARCH_BASE);
+  const cut = v128.load(search, SEARCH_CUT);
   const mask = rows & sidesMask(sums, coarse, base, shift, cut);
   store<u32>(sums, mask, MASK);
   store<u32>(sums, first, FIRST);
   store<u32>(sums, <u32>coarse, COARSE);
-  return sums + (mask != 0 ? SUMS : 0);
+  store<u32>(search, <u32>(sums + (mask != 0 ? SUMS : 0)), NEXT_SUMS);
 }
 
-/** Sums the sides of the blocks of the chunk that begins with `row`, for one search. */
-function sumChunk(search: usize, range: usize, row: u32, bytes: usize): void {
+/** Sums the sides of the blocks of the chunk that begins with `row`, for some searches. */
+function sumChunk(searches: usize, until: usize, range: usize, row: u32, bytes: usize): void {
   const sides = <usize>load<u32>(range);
   const capacity = load<u32>(range, 8);
   const from = load<u32>(range, 12);
   const end = from + load<u32>(range, 20);
-  const query = <usize>load<u32>(search, QUERY);
+  const query = <usize>load<u32>(searches, QUERY);
+  const tables = query + TABLES;
   const shift = load<i32>(query, SHIFT);
-  const base = v128.load(search, SEARCH_BASE);
-  const cut = v128.load(search, SEARCH_CUT);
-  const stride = bytes * BLOCK + COARSE_BYTES;
-  let sums = <usize>load<u32>(search, NEXT_SUMS);
-  for (let first = row; first < min(end, row + CHUNK); first += BLOCK) {
-    const block = sides + <usize>(first / BLOCK) * stride;
-    const lanes = <usize>min<u32>(BLOCK, capacity - first);
-    const coarse = block + bytes * lanes;
-    sumBlock(block, lanes, bytes, query + TABLES, sums);
-    sums = keepSums(sums, first, coarse, rowsIn(first, from, end), base, shift, cut);
-  }
-  store<u32>(search, <u32>sums, NEXT_SUMS);
-}
-
-/** The same for four searches. */
-function sumChunkFour(searches: usize, range: usize, row: u32, bytes: usize): void {
-  const sides = <usize>load<u32>(range);
-  const capacity = load<u32>(range, 8);
-  const from = load<u32>(range, 12);
-  const end = from + load<u32>(range, 20);
-  const shift = load<i32>(<usize>load<u32>(searches, QUERY), SHIFT);
   const stride = bytes * BLOCK + COARSE_BYTES;
   for (let first = row; first < min(end, row + CHUNK); first += BLOCK) {
     const block = sides + <usize>(first / BLOCK) * stride;
     const lanes = <usize>min<u32>(BLOCK, capacity - first);
     const coarse = block + bytes * lanes;
     const rows = rowsIn(first, from, end);
-    sumFour(block, lanes, bytes, searches);
-    for (let search = searches; search < searches + SUMS_AT; search += SEARCH) {
-      const sums = <usize>load<u32>(search, NEXT_SUMS);
-      const base = v128.load(search, SEARCH_BASE);
-      const cut = v128.load(search, SEARCH_CUT);
-      store<u32>(search, <u32>keepSums(sums, first, coarse, rows, base, shift, cut), NEXT_SUMS);
+    if (until - searches > SEARCH) sumMany(block, lanes, bytes, searches, until);
+    else sumBlock(block, lanes, bytes, tables, <usize>load<u32>(searches, NEXT_SUMS));
+    for (let search = searches; search < until; search += SEARCH) {
+      keepSums(search, first, coarse, rows, shift);
     }
   }
 }
@@ -376,7 +352,9 @@ function sumChunkFour(searches: usize, range: usize, row: u32, bytes: usize): vo
  * Adds the sums of second halves to those of sides before `end`, and lists where rows may be hits
  * still. Returns how many may be.
  */
-function addSeconds(firstSums: usize, end: usize, range: usize, bytes: usize, query: usize): u32 {
+function addSeconds(search: usize, firstSums: usize, range: usize, bytes: usize): u32 {
+  const query = <usize>load<u32>(search, QUERY);
+  const end = <usize>load<u32>(search, NEXT_SUMS);
   const limit = load<i32>(<usize>load<u32>(query, STATE));
   const seconds = <usize>load<u32>(range, 4);
   const capacity = load<u32>(range, 8);
@@ -442,7 +420,7 @@ function takeRows(firstSums: usize, rows: u32, code: u32, query: usize, more: f3
 function takeSums(search: usize, firstSums: usize, range: usize, bytes: usize): bool {
   const query = <usize>load<u32>(search, QUERY);
   const state = <usize>load<u32>(query, STATE);
-  const rows = addSeconds(firstSums, <usize>load<u32>(search, NEXT_SUMS), range, bytes, query);
+  const rows = addSeconds(search, firstSums, range, bytes);
   if (rows == 0) return true;
   const isFull = load<u32>(state, NEXT) + rows * <u32>HIT > load<u32>(state, END);
   if (isFull && !thin(state, rows)) return false;
@@ -462,8 +440,8 @@ function beginAt(range: usize, row: u32): void {
 }
 
 /**
- * Hits of one search in its range, or of four in theirs, which have the same rows. False if the
- * space for hits of a search is full: the ranges are then changed to begin where to continue.
+ * Hits of some searches in their ranges, which have the same rows. False if the space for hits of a
+ * search is full: the ranges are then changed to begin where to continue.
  */
 function takeRanges(ranges: usize, count: usize, bytes: usize, queries: usize, work: usize): bool {
   const from = load<u32>(ranges, 12);
@@ -474,8 +452,7 @@ function takeRanges(ranges: usize, count: usize, bytes: usize, queries: usize, w
       const query = queries + load<u32>(range, 28);
       begin(work + i * SEARCH, work + SUMS_AT + i * OWN_SUMS, range, query);
     }
-    if (count == 4) sumChunkFour(work, ranges, row, bytes);
-    else sumChunk(work, ranges, row, bytes);
+    sumChunk(work, work + count * SEARCH, ranges, row, bytes);
     for (let i: usize = 0; i < count; i++) {
       const range = ranges + i * RANGE;
       if (takeSums(work + i * SEARCH, work + SUMS_AT + i * OWN_SUMS, range, bytes)) continue;
@@ -488,29 +465,31 @@ function takeRanges(ranges: usize, count: usize, bytes: usize, queries: usize, w
   return true;
 }
 
-/** True where four ranges have the same rows. */
-function areSame(ranges: usize): bool {
-  for (let other = ranges + RANGE; other < ranges + 4 * RANGE; other += RANGE) {
-    if (load<u32>(other) != load<u32>(ranges)) return false;
-    if (load<u32>(other, 12) != load<u32>(ranges, 12)) return false;
-    if (load<u32>(other, 20) != load<u32>(ranges, 20)) return false;
+/** How many of some ranges have the rows of the first one; at most MAX_SEARCHES. */
+function countSame(ranges: usize, count: u32): u32 {
+  let same: u32 = 1;
+  for (; same < min(count, MAX_SEARCHES); same++) {
+    const other = ranges + <usize>same * RANGE;
+    if (load<u32>(other) != load<u32>(ranges)) break;
+    if (load<u32>(other, 12) != load<u32>(ranges, 12)) break;
+    if (load<u32>(other, 20) != load<u32>(ranges, 20)) break;
   }
-  return true;
+  return same;
 }
 
 /**
  * Hits among the rows of ranges (eight 32-bit numbers each, see RANGE in residuals.ts), as pairs of
  * u32 (code, weight). `bytes` are the bytes of half a code, `query` is the address of the formulas
- * and the tables of the first search, and `work` is space for four searches and their sums.
+ * and the tables of the first search, and `work` is space for searches and their sums.
  *
  * Returns how many ranges are done: all, unless the space for hits of a search is full. Then it is
- * that of one of the next four, which are changed to begin where to continue.
+ * that of one of the next ranges, which are changed to begin where to continue.
  */
 export function weighEntries(
   ranges: usize, rangeCount: u32, bytes: usize, query: usize, work: usize,
 ): u32 {
   for (let i: u32 = 0; i < rangeCount; ) {
-    const count: u32 = i + 4 <= rangeCount && areSame(ranges) ? 4 : 1;
+    const count = countSame(ranges, rangeCount - i);
     if (!takeRanges(ranges, <usize>count, bytes, query, work)) return i;
     ranges += <usize>count * RANGE;
     i += count;

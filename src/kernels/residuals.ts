@@ -235,7 +235,7 @@ export interface FoundEntries {
 
 /** Ranges of one call of the kernel, and the bytes that it works in. */
 const MAX_RANGES = 4096;
-const WORK_BYTES = 5952;
+const WORK_BYTES = 23_808;
 const HEAD_BYTES = WORK_BYTES + 4 * RANGE * MAX_RANGES;
 /** Places in a query: the address of its state, and its tables. */
 const QUERY_STATE = 20;
