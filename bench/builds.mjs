@@ -169,12 +169,12 @@ function commandsIn(folder) {
 if (process.send === undefined) await compare();
 else await serve();
 
-/** In the process of a build: makes the works that it is asked for ready, and runs the last one. */
+/** In the process of a build: prepares the work of a name, or without one runs the last of them. */
 async function serve() {
   const build = await import(pathToFileURL(join(given, 'dist/index.js')).href);
   let run;
-  process.on('message', async (name) => {
-    if (name === null) return process.send(await run());
+  process.on('message', async ({ name }) => {
+    if (name === undefined) return process.send(await run());
     const work = await (name in WORKS ? WORKS[name](build) : searchesOf(build, name));
     run = timed(work);
     process.send(work.found ?? null);
@@ -182,7 +182,7 @@ async function serve() {
   process.send('ready');
 }
 
-/** The process of a build: a function that sends it a message and returns the answer. */
+/** The process of a build: `prepare` returns the recall of searches, `run` the milliseconds. */
 async function started(root) {
   const child = fork(self, [root, ...words.slice(1), ...(isSmall ? ['--small'] : [])]);
   child.on('exit', (code) => code && process.exit(code));
@@ -192,61 +192,54 @@ async function started(root) {
     const [answer] = await once(child, 'message');
     return answer;
   };
-  return { ask, stop: () => child.disconnect() };
+  return {
+    prepare: (name) => ask({ name }),
+    run: () => ask({}),
+    stop: () => child.disconnect(),
+  };
 }
 
 async function compare() {
   await announce();
-  if (set !== undefined) await buildDataSet(set);
-  const builds = await Promise.all(roots.map(started));
-  const folder = mkdtempSync(join(tmpdir(), 'halfspace-builds-'));
-  const names = set === undefined ? Object.keys(WORKS) : SEARCHES;
   const rows = [];
   const contest = async (name, runs, found = []) => {
-    const [own, other] = await race(
-      runs.map((run, i) => ({ name: i, run, calls: 2 })),
-      ROUNDS,
-    );
+    const two = runs.map((run, i) => ({ name: i, run, calls: 2 }));
+    const [own, other] = await race(two, ROUNDS);
     rows.push({ name, found, own, other, ratio: other.ms / own.ms });
   };
-  try {
-    for (const name of names) {
-      const found = [];
-      for (const { ask } of builds) found.push(await ask(name));
-      await contest(
-        name,
-        builds.map(
-          ({ ask }) =>
-            () =>
-              ask(null),
-        ),
-        found,
-      );
-    }
-    for (const { stop } of builds) stop();
-    const commands = set === undefined ? Object.entries(commandsIn(folder)) : [];
-    for (const [name, start] of commands) await contest(name, roots.map(start));
-  } finally {
-    rmSync(folder, { recursive: true });
+  if (set !== undefined) await buildDataSet(set);
+  const builds = await Promise.all(roots.map(started));
+  for (const name of set === undefined ? Object.keys(WORKS) : SEARCHES) {
+    const found = [];
+    for (const { prepare } of builds) found.push(await prepare(name));
+    const runs = builds.map(({ run }) => run);
+    await contest(name, runs, set === undefined ? [] : found.map(short));
   }
-  const finds = set === undefined ? [] : ['found by this', 'by the other'];
+  for (const { stop } of builds) stop();
+  if (set === undefined) await eachCommand(contest);
+  const [what, work, finds] =
+    set === undefined
+      ? ['', 'work', []]
+      : [`, 1,000 queries of ${set}`, 'recall wanted', ['found by this', 'by the other']];
   printTable(
-    `Milliseconds by this build and by the other${set === undefined ? '' : ` on ${set}`}`,
-    [
-      set === undefined ? 'work' : 'recall wanted',
-      ...finds,
-      'this',
-      'p10..p90',
-      'other',
-      'p10..p90',
-      'other / this',
-    ],
+    `Milliseconds by this build and by the other${what}`,
+    [work, ...finds, ...['this', 'p10..p90', 'other', 'p10..p90', 'other / this']],
     rows.map(({ name, found, own, other, ratio }) => [
-      ...[name, ...found.slice(0, finds.length).map(short)],
-      ...[short(own.ms), span(own), short(other.ms), span(other), short(ratio)],
+      ...[name, ...found, short(own.ms), span(own), short(other.ms), span(other), short(ratio)],
     ]),
   );
   const mean = Math.exp(rows.reduce((sum, { ratio }) => sum + Math.log(ratio), 0) / rows.length);
   const lowest = short(Math.min(...rows.map(({ ratio }) => ratio)));
   console.log(`\nGeometric mean of other / this: ${short(mean)}; the lowest: ${lowest}.`);
+}
+
+async function eachCommand(contest) {
+  const folder = mkdtempSync(join(tmpdir(), 'halfspace-builds-'));
+  try {
+    for (const [name, start] of Object.entries(commandsIn(folder))) {
+      await contest(name, roots.map(start));
+    }
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 }

@@ -233,7 +233,7 @@ export interface FoundEntries {
   readonly positions: Uint32Array | null;
 }
 
-/** Ranges of one call of the kernel, and the bytes that it works in. */
+/** Ranges of one call of the kernel, and the bytes of its searches and their sums. */
 const MAX_RANGES = 4096;
 const WORK_BYTES = 23_808;
 const HEAD_BYTES = WORK_BYTES + 4 * RANGE * MAX_RANGES;
@@ -253,7 +253,7 @@ const COUNTS = 8;
 const BIN = 4;
 /** All u32 of a state: a multiple of 4. */
 const STATE_LENGTH = (COUNTS + (MAX_RESIDUAL_WEIGHT >> BIN) + 4) & ~3;
-/** Bytes of a hit, and hits for which the room of one of several searches has space. */
+/** Bytes of a hit, and hits in the room of one of several searches: a chunk of rows at least. */
 const HIT = 8;
 const hitsOf = (want: number) => 4 * want + 256;
 /** Bytes of the rooms of several searches, and how many there are at most. */
