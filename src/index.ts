@@ -68,7 +68,7 @@ export {
 } from './measure/calibrate';
 export { type MeasuredRecall, type MeasureRecallOptions, measureRecall } from './measure/recall';
 export { type DedupOptions, dedup } from './near/dedup';
-export type { ColumnValues, Grouping, GroupOptions, Keep } from './near/groups';
+export type { ColumnValues, Grouping, Keep } from './near/groups';
 export {
   type PairBatch,
   type Pairs,

@@ -11,7 +11,7 @@
  * all add something. Reprints add headings and ends, or each a notice in another place.
  */
 
-import { keyOfBytes } from '../base/arrays';
+import { byGroup, keyOfBytes } from '../base/arrays';
 import { wrongType, wrongValue } from '../base/check';
 import { HashCounts } from '../base/hash-tables';
 import type { LongWork } from '../base/long-work';
@@ -185,18 +185,24 @@ interface Likely {
 }
 
 /**
- * Among groups of rows whose vectors are sets those that are templates, each with the members that
- * are its text, and all of these; and groups as large that are versions of one text.
+ * Among groups of rows whose vectors are sets, given by the head of each row, those that are
+ * templates: by head the members that are its text, and all of these; and 1 for rows of groups as
+ * large that are versions of one text.
  */
 export async function templatesIn(
-  groups: Iterable<Uint32Array>,
+  heads: Uint32Array,
   { codes, vectors }: Rows,
   eachText: EachText,
   work: LongWork,
 ) {
-  const versions = new Set<Uint32Array>();
+  const areVersions = new Uint8Array(heads.length);
+  const setVersions = (rows: Uint32Array) => {
+    for (const row of rows) areVersions[row] = 1;
+  };
   const likely: Likely[] = [];
-  for (const rows of groups) {
+  const { starts, members } = byGroup(heads, heads.length);
+  for (let head = 0; head < heads.length; head++) {
+    const rows = members.subarray(starts[head], starts[head + 1]);
     if (rows.length < MIN_ROWS) continue;
     const alike = new Map(Array.from(rows, (row) => [keyOfBytes(codes.at(row)), row]));
     if (alike.size < MIN_ROWS) continue;
@@ -210,19 +216,19 @@ export async function templatesIn(
         if (count > most) text.add(low, high, count);
       });
       likely.push({ rows, sample, text });
-    } else versions.add(rows);
+    } else setVersions(rows);
   }
-  const common = new HashCounts();
-  const templates = new Map<Uint32Array, HashCounts>();
+  const all = new HashCounts();
+  const templates = new Map<number, HashCounts>();
   const haveGaps = await haveGapsIn(likely, eachText);
   for (const [i, { rows, text }] of likely.entries()) {
     if (haveGaps[i]) {
-      templates.set(rows, text);
-      text.each((low, high) => common.add(low, high, 1));
-    } else versions.add(rows);
+      templates.set(heads[rows[0]], text);
+      text.each((low, high) => all.add(low, high, 1));
+    } else setVersions(rows);
     await work.step();
   }
-  return { common, templates, versions };
+  return { all, templates, areVersions };
 }
 
 /** At most so many of these rows, from the first to the last. */

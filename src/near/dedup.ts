@@ -7,25 +7,23 @@
  * themselves. So a crawl is planned day by day, and no row that was kept is dropped later.
  */
 
+import { ascending, byGroup } from '../base/arrays';
 import { checkInteger, checkOptions, wrongType, wrongValue } from '../base/check';
-import type { HashCounts } from '../base/hash-tables';
-import { LongWork } from '../base/long-work';
+import { LONG_CALL, type LongCall, LongWork } from '../base/long-work';
 import { Codes } from '../codes/codes';
 import { checkLeast, type Measure } from '../codes/measure';
 import { distance } from '../kernels/hamming';
 import { CommonText, countsOfMembers, type EachText, templatesIn } from './common-text';
 import {
   checkKeep,
-  type GatheredRows,
-  GROUP_DEFAULTS,
-  GROUP_OPTIONS,
-  type GroupOptions,
-  type GroupRequest,
-  gather,
+  GROUPINGS,
+  type Grouped,
+  type Grouping,
+  headsOf,
+  type Keep,
   orderBy,
-  sorted,
 } from './groups';
-import type { OrderedPairs } from './pair-order';
+import { NONE, type OrderedPairs } from './pair-order';
 import { eachPairs } from './pairs';
 import { checkPlan, checkPlanShape, checksOf, type DedupPlan, keptAlone } from './plan';
 import {
@@ -34,6 +32,7 @@ import {
   exactSimilarities,
   isVerified,
   maxDistanceOf,
+  NEARNESS,
   type Nearness,
   presentRows,
   type RowSource,
@@ -44,11 +43,17 @@ import {
 } from './rows';
 
 /** Options of `dedup`. */
-export interface DedupOptions extends GroupOptions {
+export interface DedupOptions extends Nearness, LongCall {
+  /** Rows near to one that is kept, or all that chains of pairs connect. */
+  grouping?: Grouping;
   /**
-   * Most rows of a group that are kept.
-   * @default 1
+   * The row that is kept: 'first', 'last', or an object with `lowest` or `highest` (values, as the
+   * lengths of texts).
    */
+  keep?: Keep;
+  /** A value for each row: only rows of one value are grouped; -1 is in no group. */
+  group?: Int32Array;
+  /** Most rows of a group that are kept. */
   keepAtMost?: number;
   /**
    * Drops the nearest duplicates first, until so many rows are left. Where more stay, all
@@ -65,12 +70,18 @@ export interface DedupOptions extends GroupOptions {
   extend?: DedupPlan;
 }
 
+const DEDUP_DEFAULTS = { grouping: 'star', keep: 'first', keepAtMost: 1 } as const;
+
 const OPTIONS = {
-  ...GROUP_OPTIONS,
+  ...NEARNESS,
+  grouping: GROUPINGS,
+  keep: null,
+  group: null,
   keepAtMost: { min: 1 },
   targetRows: null,
   common: null,
   extend: null,
+  ...LONG_CALL,
 } as const;
 
 /**
@@ -84,29 +95,29 @@ const OPTIONS = {
  * console.log(plan.kept); // Uint8Array(3) [ 1, 0, 1 ]
  */
 export async function dedup(source: RowSource, options: DedupOptions): Promise<DedupPlan> {
-  const all = checkOptions(options, OPTIONS);
+  const all = { ...DEDUP_DEFAULTS, ...checkOptions(options, OPTIONS) };
   const work = new LongWork(all);
-  const { extend, keepAtMost = 1, targetRows, common: _, vectors, ...given } = all;
-  const { grouping, keep, ...asGiven } = { ...GROUP_DEFAULTS, ...given };
+  const { extend, keepAtMost, targetRows, common: _, vectors, grouping, keep, ...near } = all;
   // From here on the vectors are part of `rows`.
   const rows = withVectors(rowsOf('source', source), vectors);
   // Counted at once, as the codes are copied: the index may change while the call runs.
   const gone = source instanceof Codes ? 0 : rows.codes.count - source.count;
   if (extend !== undefined) checkGrowth(extend, rows, all);
-  if (given.group !== undefined) checkGroup(given.group, rows.codes.count);
+  if (near.group !== undefined) checkGroup(near.group, rows.codes.count);
   checkKeep(keep, rows.codes.count);
-  const { text, stars } = await findCommon(rows, all, { grouping, keep, near: asGiven }, work);
-  const near = text === null ? asGiven : { ...asGiven, common: text };
-  const request = { grouping, keep, near };
+  const { text, stars } = await findCommon(rows, all, near, work);
+  const request = { grouping, keep, near: text === null ? near : { ...near, common: text } };
   const asked = { rows, known: extend ?? null, request, keepAtMost, stars };
   const measured = (plan: DedupPlan) =>
     text === null ? plan : { ...plan, ...text.measured(plan) };
   if (targetRows === undefined) return measured(await planOf(asked, work));
   checkInteger('targetRows', targetRows, 1, Number.MAX_SAFE_INTEGER);
   const planAt = async (narrowed: Nearness, part: LongWork) => {
-    const nearer = { ...request, near: { ...near, ...narrowed } };
-    const own = stars && (await nearerStars(rows, stars, nearer, part));
-    return planOf({ ...asked, stars: own, request: nearer }, part);
+    const nearer = { ...near, ...narrowed };
+    // Rows of versions of one text stay that.
+    const own = stars && { ...stars, heads: await starsOf(rows, keep, nearer, part) };
+    const wanted = { ...request, near: { ...request.near, ...narrowed } };
+    return planOf({ ...asked, stars: own, request: wanted }, part);
   };
   // The plan lists rows that the index has removed as kept, but they count for nothing.
   return measured(await planOfSize(targetRows + gone, [rows, near], planAt, work));
@@ -117,9 +128,9 @@ interface PlanRequest {
   readonly rows: Rows;
   /** A plan of the first rows. */
   readonly known: DedupPlan | null;
-  readonly request: GroupRequest;
+  readonly request: Grouped & { readonly keep: Keep };
   readonly keepAtMost: number;
-  readonly stars: Star[] | null;
+  readonly stars: Stars | null;
 }
 
 /** Rows of a plan between two steps. */
@@ -139,18 +150,15 @@ async function planOf(
   const present = presentRows(rows).filter((row) => row >= first);
   const joined = known && (await joinKnown(plan, present, rows, request, work));
   const order = await orderBy(request.keep, joined ?? present, work);
-  const rank = new Uint32Array(count); // by row its position in the order
-  if (keepAtMost > 1) for (const [i, row] of order.entries()) rank[row] = i;
-  let grouped = 0;
-  for (const { rows: own, kept } of await gatherApart(rows, order, request, stars, work)) {
-    for (const row of own) {
-      plan.groups[row] = own[0];
-      plan.duplicateOf[row] = kept;
-      if (++grouped % STEP_ROWS === 0) await work.step();
-    }
-    if (keepAtMost === 1) continue;
-    const others = own.filter((row) => row !== kept).sort((a, b) => rank[a] - rank[b]);
-    for (const row of others.subarray(0, keepAtMost - 1)) plan.duplicateOf[row] = row;
+  const heads = await headsApart(rows, order, request, stars, work);
+  const names = lowestOf(heads);
+  const keptOf = new Uint32Array(count); // by head the rows of its group that are kept so far
+  for (let i = 0; i < order.length; i++) {
+    const row = order[i];
+    const head = heads[row];
+    plan.groups[row] = names[head];
+    if (keptOf[head]++ >= keepAtMost) plan.duplicateOf[row] = head;
+    if (i % STEP_ROWS === STEP_ROWS - 1) await work.step();
   }
   const dropped: number[] = [];
   for (let row = first; row < count; row++) {
@@ -160,6 +168,15 @@ async function planOf(
   }
   await measureDropped(plan, Uint32Array.from(dropped), rows, work);
   return plan;
+}
+
+/** By head the lowest row of its group. */
+function lowestOf(heads: Uint32Array): Uint32Array {
+  const lowest = new Uint32Array(heads.length).fill(NONE);
+  for (let row = 0; row < heads.length; row++) {
+    if (lowest[heads[row]] === NONE) lowest[heads[row]] = row;
+  }
+  return lowest;
 }
 
 /** Throws for a plan of other rows, and for options that a growing plan does not record. */
@@ -197,7 +214,7 @@ async function joinKnown(
   plan: DedupPlan,
   added: Uint32Array,
   rows: Rows,
-  { near }: GroupRequest,
+  { near }: Grouped,
   work: LongWork,
 ): Promise<Uint32Array> {
   const distances = new Float64Array(added.length).fill(Number.POSITIVE_INFINITY);
@@ -238,9 +255,9 @@ export async function measureDropped(
   const measure = exactMeasure(rows);
   if (exact === null || measure === null) return;
   // Cosines are fastest where the duplicates of one row follow each other.
-  const byDuplicate = (a: number, b: number) => duplicateOf[a] - duplicateOf[b] || a - b;
-  const b = await sorted(dropped, byDuplicate, work);
-  const a = b.map((row) => duplicateOf[row]);
+  const others = dropped.map((row) => duplicateOf[row]);
+  const { members } = byGroup(others, duplicateOf.length);
+  const [a, b] = [others, dropped].map((rows) => members.map((i) => rows[i]));
   const found = await exactSimilarities(measure, [rows, rows], { a, b }, work);
   found.forEach((similarity, i) => {
     exact[b[i]] = similarity;
@@ -323,21 +340,24 @@ function between(wider: DedupPlan, narrower: DedupPlan | null, missing: number):
   return wider;
 }
 
-/** A group of rows as a whole, and whether they are versions of one text. */
-type Star = GatheredRows & { readonly isVersions: boolean };
+/** Stars of rows as a whole: by row its head, and 1 for rows that are versions of one text. */
+interface Stars {
+  readonly heads: Uint32Array;
+  readonly areVersions: Uint8Array;
+}
 
 /**
  * Text that does not make rows near, by the option `common`: what many rows share. Needs rows that
  * are compared as sets. The text of templates is found among the groups that rows as a whole make,
  * `stars`, which are then taken apart; groups of versions of one text stay whole, whatever they
- * share.
+ * share. There are no stars where these are not what the plan begins with.
  */
 async function findCommon(
   rows: Rows,
-  { common, minJaccard, extend }: Pick<DedupOptions, 'common' | 'minJaccard' | 'extend'>,
-  { keep, near }: GroupRequest,
+  { common, minJaccard, extend, grouping, keep = 'first' }: DedupOptions,
+  near: Grouped['near'],
   work: LongWork,
-): Promise<{ text: CommonText | null; stars: Star[] | null }> {
+): Promise<{ text: CommonText | null; stars: Stars | null }> {
   if (common === undefined) return { text: null, stars: null };
   const areGiven = common instanceof BigUint64Array;
   if (!areGiven && typeof common !== 'function') {
@@ -351,69 +371,52 @@ async function findCommon(
     const members = countsOfMembers(common);
     return { text: await CommonText.of(rows, () => members, work), stars: null };
   }
-  const stars = await starsOf(rows, { keep, near }, work);
-  const groups = stars.map((star) => star.rows);
-  const found = await templatesIn(groups, rows, common, work);
-  const judged = stars.map((star) => ({ ...star, isVersions: found.versions.has(star.rows) }));
-  if (found.templates.size === 0) return { text: null, stars: judged };
+  const heads = await starsOf(rows, keep, near, work);
+  const { all, templates, areVersions } = await templatesIn(heads, rows, common, work);
+  const stars = grouping === 'star' ? { heads, areVersions } : null;
+  if (templates.size === 0) return { text: null, stars };
   // Rows of a template have its text alone, since what fills its gaps may be text of another one.
-  const ofRow: HashCounts[] = new Array(rows.codes.count).fill(found.common);
-  for (const [own, members] of found.templates) for (const row of own) ofRow[row] = members;
-  return { text: await CommonText.of(rows, (row) => ofRow[row], work), stars: judged };
+  const commonOf = (row: number) => templates.get(heads[row]) ?? all;
+  return { text: await CommonText.of(rows, commonOf, work), stars };
 }
 
-/** Groups of rows as a whole. */
-async function starsOf(
-  rows: Rows,
-  { keep, near }: Pick<GroupRequest, 'keep' | 'near'>,
-  work: LongWork,
-): Promise<GatheredRows[]> {
+/** By row the head of its star, where rows are compared as a whole. */
+async function starsOf(rows: Rows, keep: Keep, near: Grouped['near'], work: LongWork) {
   const order = await orderBy(keep, presentRows(rows), work);
-  return gather(rows, order, { grouping: 'star', near }, work);
-}
-
-/** The stars of rows that must be nearer; rows of versions of one text stay that. */
-async function nearerStars(
-  rows: Rows,
-  stars: readonly Star[],
-  { keep, near: { common: _, ...near } }: GroupRequest,
-  work: LongWork,
-): Promise<Star[]> {
-  const ofVersions = new Uint8Array(rows.codes.count);
-  for (const star of stars) if (star.isVersions) for (const row of star.rows) ofVersions[row] = 1;
-  const nearer = await starsOf(rows, { keep, near }, work);
-  return nearer.map((star) => ({ ...star, isVersions: ofVersions[star.rows[0]] === 1 }));
+  return headsOf(rows, order, { grouping: 'star', near }, work);
 }
 
 /**
- * The groups of `order`. With common text, rows that are nothing else are grouped among themselves
- * as a whole. Where `stars` were found with it, those of rows with little of it stay as they are,
- * as do those of versions of one text.
+ * By row of `order` the head of its group. With common text, rows that are nothing else are grouped
+ * among themselves as a whole. Where `stars` were found with it, those of rows with little of it
+ * stay as they are, as do those of versions of one text.
  */
-async function gatherApart(
+async function headsApart(
   rows: Rows,
   order: Uint32Array,
-  request: GroupRequest,
-  stars: Star[] | null,
+  request: Grouped,
+  stars: Stars | null,
   work: LongWork,
-): Promise<GatheredRows[]> {
+): Promise<Uint32Array> {
   const { common, ...near } = request.near;
-  const areStars = request.grouping === 'star' && stars !== null;
-  if (common === undefined) return areStars ? stars : gather(rows, order, request, work);
-  const isAgain = new Uint8Array(rows.codes.count).fill(1);
-  const alone: GatheredRows[] = [];
-  if (areStars) {
-    const isTemplated = (row: number) => common.isTemplated(row);
-    for (const row of order) isAgain[row] = Number(isTemplated(row));
-    for (const star of stars) {
-      const stays = star.isVersions || !star.rows.some(isTemplated);
-      if (stays) alone.push(star);
-      for (const row of star.rows) isAgain[row] = Number(!stays);
+  if (common === undefined) return stars?.heads ?? headsOf(rows, order, request, work);
+  const { count } = rows.codes;
+  const heads = stars?.heads.slice() ?? ascending(count);
+  let again = order;
+  if (stars !== null) {
+    const [sizes, templated] = [new Uint32Array(count), new Uint8Array(count)]; // by head
+    for (const row of order) {
+      sizes[heads[row]]++;
+      if (common.isTemplated(row)) templated[heads[row]] = 1;
     }
+    const lowest = lowestOf(heads);
+    const isOfVersions = (head: number) => sizes[head] > 1 && stars.areVersions[lowest[head]] === 1;
+    again = order.filter((row) => templated[heads[row]] === 1 && !isOfVersions(heads[row]));
   }
-  const again = order.filter((row) => isAgain[row] === 1);
-  const bare = again.filter((row) => common.isBare(row));
-  const others = again.filter((row) => !common.isBare(row));
-  const ofBare = await gather(rows, bare, { ...request, near }, work);
-  return [...alone, ...ofBare, ...(await gather(rows, others, request, work))];
+  for (const isBare of [true, false]) {
+    const own = again.filter((row) => common.isBare(row) === isBare);
+    const found = await headsOf(rows, own, isBare ? { ...request, near } : request, work);
+    for (const row of own) heads[row] = found[row];
+  }
+  return heads;
 }

@@ -5,51 +5,21 @@
  * found. Of each group the first row in that order is kept (`orderBy`).
  */
 
-import { ascending, byGroup, keyOfBytes } from '../base/arrays';
+import { ascending, keyOfBytes } from '../base/arrays';
 import { wrongType, wrongValue } from '../base/check';
-import { LONG_CALL, type LongCall, type LongWork } from '../base/long-work';
+import type { LongWork } from '../base/long-work';
 import type { CommonText } from './common-text';
 import { NONE, type OrderedPairs } from './pair-order';
 import { eachPairs } from './pairs';
-import { isVerified, NEARNESS, type Nearness, type Rows, reordered } from './rows';
+import { isVerified, type Nearness, type Rows, reordered } from './rows';
 
 /** How near pairs become groups. */
-const GROUPINGS = ['star', 'components'] as const;
+export const GROUPINGS = ['star', 'components'] as const;
 export type Grouping = (typeof GROUPINGS)[number];
 
-/** Options of `dedup` that say which rows are one group. */
-export interface GroupOptions extends Nearness, LongCall {
-  /** Rows near to one that is kept, or all that chains of pairs connect. */
-  grouping?: Grouping;
-  /**
-   * The row that is kept: 'first', 'last', or an object with `lowest` or `highest` (values, as the
-   * lengths of texts).
-   */
-  keep?: Keep;
-  /** A value for each row: only rows of one value are grouped; -1 is in no group. */
-  group?: Int32Array;
-}
-
-export const GROUP_DEFAULTS = { grouping: 'star', keep: 'first' } as const;
-
-/** The rows of a group of two or more, ascending, and the one that is kept. */
-export interface GatheredRows {
-  readonly rows: Uint32Array;
-  readonly kept: number;
-}
-
-export const GROUP_OPTIONS = {
-  ...NEARNESS,
-  grouping: GROUPINGS,
-  keep: null,
-  group: null,
-  ...LONG_CALL,
-} as const;
-
-/** Checked options of a grouping. */
-export interface GroupRequest {
+/** Which rows are one group. */
+export interface Grouped {
   readonly grouping: Grouping;
-  readonly keep: Keep;
   readonly near: GroupNearness;
 }
 
@@ -60,70 +30,46 @@ type GroupNearness = Nearness & {
   readonly common?: CommonText;
 };
 
-/** Rows between two steps; fewer where each is looked up by a key. */
-const STEP_ROWS = 2 ** 15;
+/** Rows between two steps, where each is looked up by a key. */
 const KEYED_ROWS = 2 ** 12;
 
-/** The groups of two or more rows of `order`. The first row of a group in order is kept. */
-export async function gather(
+/**
+ * By row the first row of its group in `order`, its head. A row that is near to none, or not in
+ * `order`, is its own.
+ */
+export async function headsOf(
   rows: Rows,
   order: Uint32Array,
-  { grouping, near }: Omit<GroupRequest, 'keep'>,
-  work: LongWork,
-): Promise<GatheredRows[]> {
-  const heads = await headsOf(grouping, rows, order, near, work);
-  const { starts, members } = byGroup(heads, order.length);
-  const groups: GatheredRows[] = [];
-  for (let i = 0; i < order.length; i++) {
-    if (i % STEP_ROWS === STEP_ROWS - 1) await work.step();
-    const [from, to] = [starts[heads[i]], starts[heads[i] + 1]];
-    if (to - from < 2 || members[from] !== i) continue;
-    const rows = members.slice(from, to);
-    for (let at = 0; at < rows.length; at++) rows[at] = order[rows[at]];
-    groups.push({ rows: rows.sort(), kept: order[i] });
-  }
-  return groups;
-}
-
-/** For each position of `order` the position of the head of its group. */
-async function headsOf(
-  grouping: Grouping,
-  rows: Rows,
-  order: Uint32Array,
-  near: GroupNearness,
+  { grouping, near: { common, ...near } }: Grouped,
   work: LongWork,
 ): Promise<Uint32Array> {
-  const { common, ...options } = near;
   const isExact = isVerified(rows, near);
-  if (isExact) {
-    // Rows of equal code and vector join the group of the first of them, and are not compared.
-    const first = await firstAlike(rows, order, near.group, work);
-    const places = first.filter((place, i) => place === i);
-    if (places.length < order.length) {
-      const different = places.map((place) => order[place]);
-      const heads = await headsOf(grouping, rows, different, near, work);
-      const headOf = new Uint32Array(order.length);
-      for (const [i, place] of places.entries()) headOf[place] = places[heads[i]];
-      return first.map((place) => headOf[place]);
-    }
-  }
-  const heads =
-    grouping === 'components' ? new Components(order.length) : new Stars(order.length, isExact);
-  const take = (batch: OrderedPairs) => heads.take(batch);
+  // Rows of equal code and vector join the group of the first of them, and are not compared.
+  const first = isExact ? await firstAlike(rows, order, near.group, work) : null;
+  const different = first === null ? order : order.filter((_, i) => first[i] === i);
+  const { length } = different;
+  const found = grouping === 'components' ? new Components(length) : new Stars(length, isExact);
+  const take = (batch: OrderedPairs) => found.take(batch);
   const isOpen = (a: number, b: number) =>
-    heads.isOpen(a, b) && (common === undefined || common.areNear(order[a], order[b]));
-  const group = near.group && Int32Array.from(order, (row) => (near.group as Int32Array)[row]);
+    found.isOpen(a, b) && (common === undefined || common.areNear(different[a], different[b]));
+  const { group } = near;
   // Where distances decide, only the first of equal codes is paired with others.
   const wanted = {
-    ...options,
-    ...(group && { group }),
+    ...near,
+    ...(group && { group: Int32Array.from(different, (row) => group[row]) }),
     equal: isExact ? 'all' : 'first',
     rests: common?.rests,
     // Exact similarities cost most: not for pairs that change nothing any more.
     ...(isExact && { isOpen }),
   } as const;
-  await eachPairs(await reordered(rows, order, work), null, wanted, take, work);
-  return heads.result();
+  await eachPairs(await reordered(rows, different, work), null, wanted, take, work);
+  const heads = ascending(rows.codes.count);
+  const places = found.result();
+  for (let i = 0; i < length; i++) heads[different[i]] = different[places[i]];
+  first?.forEach((place, i) => {
+    heads[order[i]] = heads[order[place]];
+  });
+  return heads;
 }
 
 /**
@@ -307,7 +253,7 @@ const STEP_VALUES = 2 ** 13;
  * A copy of the values in the order of `compare`, which must not call two of them equal: the engine
  * sorts short runs, which are then merged in pairs until one is left.
  */
-export async function sorted(
+async function sorted(
   values: Uint32Array,
   compare: (a: number, b: number) => number,
   work: LongWork,

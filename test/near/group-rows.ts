@@ -1,9 +1,9 @@
+import type { DedupOptions } from '../../src/near/dedup';
 import { dedup } from '../../src/near/dedup';
-import type { GroupOptions } from '../../src/near/groups';
 import type { RowSource } from '../../src/near/rows';
 
 /** The groups of two rows or more that a plan has, by name: their rows, and the one that is kept. */
-export async function groupRows(source: RowSource, options: GroupOptions) {
+export async function groupRows(source: RowSource, options: DedupOptions) {
   const { groups: groupOf, kept } = await dedup(source, options);
   const rowsOf = new Map<number, number[]>();
   groupOf.forEach((name, row) => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { Codes } from '../../src/codes/codes';
 import { SimHashIndex } from '../../src/index/simhash-index';
-import type { GroupOptions } from '../../src/near/groups';
+import type { DedupOptions } from '../../src/near/dedup';
 import { angleBetween, Draws } from '../reference/random';
 import { bitsApart, collection, namesByLoops, SHAPES } from './collections';
 import { groupRows } from './group-rows';
@@ -44,7 +44,7 @@ describe('who stands for a group', () => {
   const values = rowsOf(codes).map((row) => (row % 10 === 3 ? null : (row * 101) % 57));
   const best = (key: (row: number) => number) => (rows: number[]) =>
     rows.reduce((one, row) => (key(row) > key(one) ? row : one));
-  const cases: [string, GroupOptions['keep'], (rows: number[]) => number][] = [
+  const cases: [string, DedupOptions['keep'], (rows: number[]) => number][] = [
     ['first', 'first', (rows) => rows[0]],
     ['last', 'last', (rows) => rows[rows.length - 1]],
     ['longest', { highest: texts.map(({ length }) => length) }, best((row) => texts[row].length)],
