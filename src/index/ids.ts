@@ -24,7 +24,7 @@ export function idOfKind(id: Id, kind: IdKind | null): Id | null {
     return kind === 'bigint' ? BigInt(id) : id;
   }
   if (typeof id !== 'bigint') return null; // as a caller without types may give
-  if (kind === 'bigint') return BigInt.asIntN(65, id) === id ? id : null;
+  if (kind === 'bigint') return id;
   const number = Number(id);
   return Number.isSafeInteger(number) ? number : null;
 }
@@ -137,22 +137,17 @@ function secretHashOf(id: Id, secret: Uint32Array): number {
   return scrambled(hash, secret);
 }
 
-/** Which 64-bit type bigints need: signed ones are negative, unsigned ones from 2^63 on. */
-type IdRange = 'any' | 'signed' | 'unsigned';
-
 /** Ids that were checked, of rows that will be added. */
 interface CheckedIds {
   readonly ids: readonly Id[] | null;
   /** Null where there are no rows, old or new. */
   readonly kind: IdKind | null;
-  readonly range: IdRange;
 }
 
 /** The rules of the ids of one index. */
 export class IdRules {
   /** Null while there were no rows. */
   kind: IdKind | null;
-  #range: IdRange = 'any';
 
   constructor(kind: IdKind | null = null) {
     this.kind = kind;
@@ -163,16 +158,15 @@ export class IdRules {
    * Changes nothing: `take` does when the rows are added.
    */
   check(given: unknown, count: number): CheckedIds {
-    const range = this.#range;
     if (count === 0) {
       if (given !== undefined && given !== null) checkIds(typedIfBig(given), count);
-      return { ids: null, kind: this.kind, range };
+      return { ids: null, kind: this.kind };
     }
     if (given === undefined || given === null) {
       if (this.kind !== null && this.kind !== 'row') {
         throw wrongType('ids', `ids of kind ${this.kind}, as the rows before have`, given);
       }
-      return { ids: null, kind: 'row', range };
+      return { ids: null, kind: 'row' };
     }
     const checked = checkIds(typedIfBig(given), count);
     const kind = typeof (given as Ids)[0] as IdKind;
@@ -184,19 +178,13 @@ export class IdRules {
       throw wrongType(name, `a ${this.kind}, as the ids before`, checked[0]);
     }
     const ids = kind === 'string' ? (given as readonly string[]) : Array.from(given as Int32Array);
-    if (kind !== 'bigint') return { ids, kind, range };
-    return { ids, kind, range: rangeOf(ids as readonly unknown[] as bigint[], range) };
+    if (kind === 'bigint') checkWidth(ids as readonly unknown[] as bigint[]);
+    return { ids, kind };
   }
 
   /** Notes the ids of rows that are added. */
-  take({ kind, range }: CheckedIds): void {
+  take({ kind }: CheckedIds): void {
     this.kind ??= kind;
-    this.#range = range;
-  }
-
-  /** Notes ids that come from files; throws where one 64-bit type cannot hold all of them. */
-  learn(ids: readonly Id[]): void {
-    if (this.kind === 'bigint') this.#range = rangeOf(ids as readonly bigint[], this.#range);
   }
 }
 
@@ -224,26 +212,19 @@ export class IdsOnce {
   }
 }
 
-function rangeOf(ids: readonly bigint[], before: IdRange): IdRange {
-  let range = before;
+/** Throws where an id is not a signed integer of 64 bits, as columns of files hold them. */
+function checkWidth(ids: readonly bigint[]): void {
   ids.forEach((id, i) => {
-    const own = id < 0n ? 'signed' : id >= 2n ** 63n ? 'unsigned' : range;
-    if (range !== 'any' && own !== range) {
-      throw wrongValue(`ids[${i}]`, 'ids that one 64-bit type can hold', id);
-    }
-    range = own;
+    if (BigInt.asIntN(64, id) === id) return;
+    throw wrongValue(`ids[${i}]`, 'an integer from -2^63 to 2^63 - 1, or a text', id);
   });
-  return range;
 }
 
-/** Bigints of a plain array as a typed array, for `checkIds`; throws where one exceeds 64 bits. */
+/** Bigints of a plain array as a typed array, for `checkIds`; their width is not checked. */
 function typedIfBig(ids: unknown): unknown {
   if (!Array.isArray(ids) || typeof ids[0] !== 'bigint') return ids;
   ids.forEach((id, i) => {
     if (typeof id !== 'bigint') throw wrongType(`ids[${i}]`, 'all strings or all integers', id);
-    if (BigInt.asIntN(64, id) !== id && BigInt.asUintN(64, id) !== id) {
-      throw wrongValue(`ids[${i}]`, 'an integer of 64 bits', id);
-    }
   });
   return BigInt64Array.from(ids);
 }

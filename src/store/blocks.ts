@@ -7,7 +7,7 @@
  */
 
 import { concatenated, padded } from '../base/arrays';
-import { checkInteger, type Ids, wrongValue } from '../base/check';
+import { checkInteger, type Ids } from '../base/check';
 import { bytesPerCode, checkUnusedBits } from '../codes/codes';
 import type { Id } from '../index/ids';
 import type { VectorColumns } from '../index/vectors/row-vectors';
@@ -443,17 +443,12 @@ export function sparsePlaces(
 export function idType(ids: readonly Id[]): string | null {
   if (ids.length === 0) return null;
   if (typeof ids[0] === 'string') return 'Utf8';
-  let type: 'Int32' | 'Int64' = typeof ids[0] === 'number' ? 'Int32' : 'Int64';
-  for (const id of ids) {
-    if (typeof id === 'bigint' && id >= 2n ** 63n) return 'Uint64';
-    if (typeof id === 'number' && id !== (id | 0)) type = 'Int64';
-  }
-  return type;
+  return ids.every((id) => typeof id === 'number' && id === (id | 0)) ? 'Int32' : 'Int64';
 }
 
 /** The type that can hold what two types hold; null is that of no rows. */
 export function widerType(a: string | null, b: string | null): string | null {
-  const order = [null, 'Utf8', 'Int32', 'Uint32', 'Int64', 'Uint64'];
+  const order = [null, 'Utf8', 'Int32', 'Int64'];
   return order.indexOf(a) > order.indexOf(b) ? a : b;
 }
 
@@ -462,12 +457,7 @@ export function idColumn(ids: readonly Id[], type: string | null): Ids | null {
   if (type === null) return null;
   if (type === 'Utf8') return ids as readonly string[];
   if (type === 'Int32') return Int32Array.from(ids as readonly number[]);
-  const big = ids.map((id) => BigInt(id as number));
-  const negative = type === 'Uint64' ? big.find((id) => id < 0n) : undefined;
-  if (negative !== undefined) {
-    throw wrongValue('ids', 'ids that one 64-bit type can hold', negative);
-  }
-  return type === 'Int64' ? BigInt64Array.from(big) : BigUint64Array.from(big);
+  return BigInt64Array.from(ids, (id) => BigInt(id));
 }
 
 /** Ids of a block as the index names them: numbers where it was given numbers. */

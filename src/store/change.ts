@@ -12,7 +12,6 @@ import { IndexCore } from '../index/index-core';
 import { afterChanges, checkIndexOptions, type RecallReport } from '../index/index-options';
 import { MemoryIndex } from '../index/memory-index';
 import { RowBatch } from '../table/row-batch';
-import { idAt } from './blocks';
 import { COLUMN_ROWS, columnsFile, refuseOthers, StoredColumns } from './columns';
 import { type Content, countLive, openContent, RowSet, type StoredSegment } from './content';
 import { FolderPlace, withContent } from './folder-place';
@@ -29,7 +28,7 @@ import {
 } from './manifest';
 import { mergeSegments } from './merge-segments';
 import { type Place, withPlace } from './place';
-import { blockGroups, Reader } from './reader';
+import { Reader } from './reader';
 import { type NextSegment, writeRemoved } from './write-index';
 import { fileBytesOfRow, layoutOf, memoryOfRow, writeSegment } from './write-segment';
 
@@ -64,8 +63,6 @@ export class FolderChange {
   /** A batch without rows, from which a carried column of nulls alone gets its type. */
   #noColumns: RowBatch | null = null;
   #waitingColumns: RowBatch[] = [];
-  /** True once it is known whether the folder has negative ids. */
-  #hasLearned = false;
   /** Rows that were added by this change. */
   added = 0;
   #removedCount = 0;
@@ -110,12 +107,8 @@ export class FolderChange {
       const core = new IndexCore(checkIndexOptions(optionsOf(index)));
       core.take(content.parts);
       core.ids = new IdRules(index.ids);
-      // A column of this type has an id of 2^63 or more; new ones cannot be negative then.
-      const hasHuge = content.segments.some(({ blocks }) => blocks.layout.id === 'Uint64');
-      if (hasHuge) core.ids.learn([2n ** 63n]);
       core.rows = new MemoryIndex(core.rows.options, content.space, index.nextRow);
       const change = new FolderChange(folder, base, content, core, how);
-      change.#hasLearned = hasHuge;
       return change.writer.run(() => work(change));
     };
     return withContent(folder, base, run, how.call.signal);
@@ -152,11 +145,7 @@ export class FolderChange {
     const work = new LongWork(this.call);
     const addition = await additionOf(core, batch.vectors, work);
     const { count } = addition;
-    let checked = core.ids.check(batch.ids, count);
-    if (checked.range === 'unsigned' && !this.#hasLearned) {
-      await this.#learnIds();
-      checked = core.ids.check(batch.ids, count);
-    }
+    const checked = core.ids.check(batch.ids, count);
     const { ids } = checked;
     new IdsOnce(ids ?? [], (id) => core.rowOf(id) !== undefined).check(0, ids?.length ?? 0);
     if (ids !== null && this.#reader !== null) {
@@ -173,17 +162,6 @@ export class FolderChange {
     core.append({ ...addition, ids }, false);
     this.added += count;
     if (this.#waitingBytes > ROWS_SHARE * this.memory) await this.flush();
-  }
-
-  /** Learns the ids of the folder: with negative ones none can be 2^63 or more. */
-  async #learnIds(): Promise<void> {
-    this.#hasLearned = true;
-    const groups = blockGroups(this.content?.segments ?? []);
-    await this.#reader?.each(groups, { signal: this.call.signal }, (group) => {
-      for (const { rows } of group) {
-        this.core.ids.learn(Array.from(rows.rows, (row, i) => idAt(rows.ids, i, row, false)));
-      }
-    });
   }
 
   get #waitingBytes(): number {

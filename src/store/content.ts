@@ -62,8 +62,8 @@ export interface Content {
 /** The types of columns that hold ids of each kind. */
 const ID_COLUMNS: Record<Exclude<IdKind, 'row'>, readonly string[]> = {
   string: ['Utf8'],
-  number: ['Int32', 'Uint32', 'Int64', 'Uint64'],
-  bigint: ['Int64', 'Uint64'],
+  number: ['Int32', 'Int64'],
+  bigint: ['Int64'],
 };
 
 /** Bytes of memory that a block takes in the tables. */

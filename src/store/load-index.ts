@@ -45,12 +45,8 @@ export function loadIndex(place: Place, manifest: Manifest, call: LongCall): Pro
         manifest.index.copies,
         call.signal,
       );
-      const { rows } = segment;
-      if (core.ids.kind === 'bigint') {
-        core.ids.learn(Array.from({ length: rows.count }, (_, at) => rows.idAt(at, 0)));
-      }
       segments.push(segment);
-      done += rows.count;
+      done += segment.rows.count;
       call.onProgress?.(Math.min(done, manifest.rows), manifest.rows);
     }
     core.rows = new MemoryIndex(options, content.space, nextRow, segments);

@@ -4,7 +4,7 @@
  * those of the pieces of a segment that was too large to be placed at once.
  */
 
-import { ascending, concatenated, runOf } from '../base/arrays';
+import { concatenated } from '../base/arrays';
 import { copyResiduals, newResiduals, type Residuals } from '../kernels/residuals';
 import { idAt, idColumn, maxBlockRows, type NewBlock, widerType } from './blocks';
 import { type Content, countLive, type RowSet, type StoredSegment } from './content';
@@ -56,11 +56,12 @@ export async function mergeSegments(
   const isNumber = header.ids === 'number';
   let written = 0;
   await eachPartition(reader, segments, how, async (blocks) => {
-    const rows = runsOf(blocks, 'rows', content.removed, most);
-    const copies = runsOf(blocks, 'copies', content.removed, most);
-    for (let i = 0; i < rows.length || i < copies.length; i++) {
-      const made = gathered(blocks[0], rows[i] ?? [], copies[i] ?? [], layout.id, isNumber);
-      const ofRows = made.rows.map((_, at) => written + at);
+    const rows = placesIn(blocks, 'rows', content.removed);
+    const copies = placesIn(blocks, 'copies', content.removed);
+    for (let at = 0; at < rows.length || at < copies.length; at += most) {
+      const [own, copied] = [rows, copies].map((all) => all.slice(at, at + most));
+      const made = gathered(blocks[0], own, copied, layout.id, isNumber);
+      const ofRows = made.rows.map((_, i) => written + i);
       const ofCopies = made.copies.map((row) => positions[row - range.firstRow]);
       await output.add({
         ...made,
@@ -83,8 +84,8 @@ async function newPositions(
   const positions = new Uint32Array(endRow - firstRow);
   let next = 0;
   await eachPartition(reader, segments, { signal }, (blocks) => {
-    for (const { block, from, to } of runsOf(blocks, 'rows', content.removed).flat()) {
-      for (let i = from; i < to; i++) positions[block.rows.rows[i] - firstRow] = next++;
+    for (const place of placesIn(blocks, 'rows', content.removed)) {
+      positions[rowAt(place) - firstRow] = next++;
     }
   });
   return positions;
@@ -125,116 +126,97 @@ async function eachPartition(
   });
 }
 
-/** Rows `from` to `to - 1` of a block, or copies. */
-interface Run {
+/** A row of a block, or a copy, which are behind its rows. */
+interface Place {
   readonly block: LoadedBlock;
-  readonly from: number;
-  to: number;
+  readonly at: number;
 }
 
-/** The rows, or copies, of some blocks that are left, ascending, in lists of at most `most`. */
-function runsOf(
+function rowAt({ block: { rows: own }, at }: Place): number {
+  return at < own.count ? own.rows[at] : own.copies[at - own.count];
+}
+
+/** The rows, or copies, of some blocks that are left, ascending. */
+function placesIn(
   blocks: readonly LoadedBlock[],
   of: 'rows' | 'copies',
   removed: RowSet,
-  most = Number.POSITIVE_INFINITY,
-): Run[][] {
-  const rows = concatenated([new Uint32Array(), ...blocks.map(({ rows }) => rows[of])]);
-  const order = ascending(rows.length);
-  // Row numbers of segments may interleave.
-  if (rows.some((row, i) => row < rows[i - 1])) order.sort((a, b) => rows[a] - rows[b]);
-  let end = 0;
-  const ends = Uint32Array.from(blocks, ({ rows }) => (end += rows[of].length));
-  const starts = ends.map((end, i) => end - blocks[i].rows[of].length);
-  const lists: Run[][] = [];
-  let room = 0;
-  for (const place of order) {
-    if (removed.has(rows[place])) continue;
-    if (room === 0) {
-      lists.push([]);
-      room = most;
+): readonly Place[] {
+  const places: Place[] = [];
+  let [last, isSorted] = [-1, true];
+  for (const block of blocks) {
+    const first = of === 'rows' ? 0 : block.rows.count;
+    for (const [i, row] of block.rows[of].entries()) {
+      if (removed.has(row)) continue;
+      places.push({ block, at: first + i });
+      isSorted &&= row > last;
+      last = row;
     }
-    room--;
-    const number = runOf(starts, place);
-    const from = place - starts[number];
-    const list = lists[lists.length - 1];
-    const last = list.at(-1);
-    if (last?.block === blocks[number] && last.to === from) last.to++;
-    else list.push({ block: blocks[number], from, to: from + 1 });
   }
-  return lists;
+  // Row numbers of segments may interleave.
+  return isSorted ? places : places.sort((a, b) => rowAt(a) - rowAt(b));
 }
 
-type Values = Uint8Array | Int8Array | Int32Array | Uint32Array | Float32Array | BigUint64Array;
+type Values = Uint8Array | Int8Array | Float32Array | BigUint64Array;
 
-/** Runs of rows and of copies as a block like `block`; `id` is the type of its ids. */
+/** Rows and copies as a block like `model`; `id` is the type of its ids. */
 function gathered(
-  block: LoadedBlock,
-  ofRows: readonly Run[],
-  ofCopies: readonly Run[],
+  model: LoadedBlock,
+  own: readonly Place[],
+  copied: readonly Place[],
   id: string | null,
   isNumber: boolean,
 ): NewBlock {
-  // Columns that copies have too contain them behind the rows.
-  const behind = ofCopies.map(({ block, from, to }) => {
-    const { count } = block.rows;
-    return { block, from: count + from, to: count + to };
-  });
-  const ofAll = [...ofRows, ...behind];
-  /** Values of some runs, which begin at `start`: that of the run's row unless given. */
-  const all = <T extends Values>(
-    runs: readonly Run[],
+  const { partition, residuals, checks } = model.rows;
+  const { vectors, scales, sparse } = model.vectors;
+  const all = [...own, ...copied];
+  const numbers = Uint32Array.from(all, rowAt);
+  const ids = id === null ? [] : all.map(({ block, at }) => idAt(block.rows.ids, at, 0, isNumber));
+  /** Values of rows, each of which has them from `start` on to that of the next row. */
+  const joined = <T extends Values>(
     of: (block: LoadedBlock) => T | null | undefined,
-    start: (block: LoadedBlock, i: number) => number = (_, i) => i,
-  ): T | null => {
-    const none = of(block)?.subarray(0, 0) as T | undefined;
-    if (!none) return null;
-    const parts = runs.map(({ block, from, to }) => {
-      return (of(block) as T).subarray(start(block, from), start(block, to)) as T;
+    start: (block: LoadedBlock, at: number) => number,
+  ): T => {
+    const parts = own.map(({ block, at }) => {
+      return (of(block) as T).subarray(start(block, at), start(block, at + 1)) as T;
     });
-    return concatenated([none, ...parts]);
+    return concatenated([(of(model) as T).subarray(0, 0) as T, ...parts]);
   };
   /** The same of values of which each row has as many. */
-  const wide = <T extends Values>(of: (block: LoadedBlock) => T | null | undefined) =>
-    all(ofRows, of, (block, i) => (i * (of(block) as T).length) / block.rows.count);
-  const rows = all(ofRows, ({ rows }) => rows.rows) as Uint32Array;
-  const ids = (id === null ? [] : ofAll).flatMap(({ block: { rows: own }, from, to }) =>
-    Array.from({ length: to - from }, (_, i) => idAt(own.ids, from + i, 0, isNumber)),
-  );
-  const entryAt = ({ vectors }: LoadedBlock, i: number) => vectors.sparse?.offsets[i] as number;
-  const entries = all(ofRows, ({ rows }) => rows.entries);
+  const wide = <T extends Values>(of: (block: LoadedBlock) => T | null | undefined): T =>
+    joined(of, (block, at) => (at * (of(block) as T).length) / block.rows.count);
+  const offsetOf = (block: LoadedBlock, at: number) => block.vectors.sparse?.offsets[at] as number;
   let end = 0;
-  const sparse = entries && {
-    offsets: Int32Array.of(0, ...entries.map((some) => (end += some))),
-    indices: all(ofRows, ({ vectors }) => vectors.sparse?.indices, entryAt) as BigUint64Array,
-    weights: all(ofRows, ({ vectors }) => vectors.sparse?.weights, entryAt) as Float32Array,
-  };
+  const lengths = own.map(({ block, at }) => offsetOf(block, at + 1) - offsetOf(block, at));
   return {
-    partition: block.rows.partition,
-    count: rows.length,
-    rows,
-    copies: all(ofCopies, ({ rows }) => rows.copies) as Uint32Array,
+    partition,
+    count: own.length,
+    rows: numbers.subarray(0, own.length),
+    copies: numbers.subarray(own.length),
     positions: null,
     ids: idColumn(ids, id),
-    codes: wide(({ rows }) => rows.codes) as Uint8Array,
-    residuals: residualsOf(block, ofAll),
-    checks: all(ofAll, ({ rows }) => rows.checks),
+    codes: wide(({ rows }) => rows.codes),
+    residuals: residuals && residualsOf(all, residuals.bytesPerRow),
+    checks: checks && Uint32Array.from(all, ({ block, at }) => block.rows.checks?.[at] as number),
     vectors: {
-      vectors: wide<Float32Array | Int8Array>(({ vectors }) => vectors.vectors),
-      scales: all(ofRows, ({ vectors }) => vectors.scales),
-      sparse,
+      vectors: vectors && wide<Float32Array | Int8Array>((block) => block.vectors.vectors),
+      scales: scales && wide((block) => block.vectors.scales),
+      sparse: sparse && {
+        offsets: Int32Array.of(0, ...lengths.map((length) => (end += length))),
+        indices: joined((block) => block.vectors.sparse?.indices, offsetOf),
+        weights: joined((block) => block.vectors.sparse?.weights, offsetOf),
+      },
     },
   };
 }
 
-function residualsOf({ rows: { residuals } }: LoadedBlock, runs: readonly Run[]): Residuals | null {
-  if (residuals === null) return null;
-  const count = runs.reduce((sum, { from, to }) => sum + to - from, 0);
-  const all = newResiduals(residuals.bytesPerRow, count);
-  let at = 0;
-  for (const { block, from, to } of runs) {
-    copyResiduals(block.rows.residuals as Residuals, from, all, at, to - from);
-    at += to - from;
+function residualsOf(places: readonly Place[], bytesPerRow: number): Residuals {
+  const all = newResiduals(bytesPerRow, places.length);
+  for (let i = 0, end = 0; i < places.length; i = end) {
+    const { block, at } = places[i];
+    do end++;
+    while (places[end]?.block === block && places[end].at === at + end - i);
+    copyResiduals(block.rows.residuals as Residuals, at, all, i, end - i);
   }
   return all;
 }

@@ -36,7 +36,6 @@ const kinds = {
   numbers: (row: number) => 3 * row - 100,
   'large numbers': (row: number) => 2 ** 40 + row,
   'big integers': (row: number) => 2n ** 62n + BigInt(row),
-  'unsigned big integers': (row: number) => 2n ** 63n + BigInt(row),
 };
 
 /** Ids of every kind next to one kind of vectors, of two kinds next to the others. */

@@ -130,20 +130,3 @@ describe('a folder that is changed where it is', () => {
     await expect(again).rejects.toThrow(/have the id|not there yet/);
   });
 });
-
-it('refuses ids that one 64-bit type cannot hold with those of other segments', async () => {
-  const folder = join(root, 'ids.hs');
-  const index = new SimHashIndex<bigint>({ bits: 64 });
-  const vectors = (count: number) => Array.from({ length: count }, (_, i) => [i + 1, 1]);
-  await index.addAll(
-    vectors(100),
-    Array.from({ length: 100 }, (_, i) => BigInt(i - 50)),
-  );
-  await saveIndex(index as SimHashIndex, folder);
-  const opened = await IndexFolder.open(folder);
-  const huge = opened.append(vectors(2), [7n ** 20n, 2n ** 63n + 5n] as never);
-  await expect(huge).rejects.toThrow('that one 64-bit type can hold');
-  await opened.append(vectors(1), [7n ** 20n] as never);
-  await opened.compact();
-  expect([opened.rowCount, (await openIndex(folder)).count]).toEqual([101, 101]);
-});
