@@ -26,11 +26,10 @@ import {
   type FolderFile,
   type Manifest,
   manifestName,
-  parseManifest,
   queryPartsOf,
   type SegmentFiles,
 } from './manifest';
-import { explained, noManifest, type Place, withPlace } from './place';
+import { explained, type Place, withPlace } from './place';
 import { removedFromArrow, spaceFromArrow } from './space-file';
 
 /** A segment that was opened. */
@@ -68,25 +67,6 @@ const ID_COLUMNS: Record<Exclude<IdKind, 'row'>, readonly string[]> = {
 
 /** Bytes of memory that a block takes in the tables. */
 const TABLE_BYTES = 80;
-
-/** The manifest of the newest generation, checked; null if there is none. */
-export async function manifestAt(
-  place: Pick<Place, 'name' | 'manifest'>,
-  signal?: AbortSignal,
-): Promise<Manifest | null> {
-  const found = await place.manifest(signal);
-  return found && parseManifest(found.bytes, `${place.name}/${found.name}`, found.generation);
-}
-
-/** The same of an index that must be there. */
-export async function neededAt(
-  place: Pick<Place, 'name' | 'manifest'>,
-  signal?: AbortSignal,
-): Promise<Manifest> {
-  const manifest = await manifestAt(place, signal);
-  if (manifest === null) throw noManifest(place.name);
-  return manifest;
-}
 
 /**
  * Another writer committed first. This writer has deleted its files and may try again on the newest

@@ -7,13 +7,12 @@
  */
 
 import { concatenated } from '../base/arrays';
-import { checkOptions, wrongType } from '../base/check';
+import { checkOptions, FormatError, wrongType } from '../base/check';
 import { LONG_CALL, type LongCall } from '../base/long-work';
 import type { Id } from '../index/ids';
 import { coreOf, type SimHashIndex } from '../index/simhash-index';
-import { fileChecksum } from '../table/sealed/seal';
+import { checkFileSize, fileChecksum } from '../table/sealed/seal';
 import type { OpenFile } from './blocks';
-import { manifestAt, neededAt } from './content';
 import { loadIndex } from './load-index';
 import {
   type FileKind,
@@ -27,8 +26,10 @@ import {
   type NewContent,
   namesOf,
   newManifest,
+  parseManifest,
 } from './manifest';
-import { BytePlace, type FilesAtHand, type OpenStoredOptions, openStored } from './open';
+import { type OpenStoredOptions, openStored } from './open';
+import { MissingFileError, type NamedFile, neededAt, type Place, type TargetRange } from './place';
 import type { StoredIndex } from './stored-index';
 import {
   checkSaveOptions,
@@ -74,7 +75,7 @@ export async function openIndexDirectory(
 ): Promise<SimHashIndex | StoredIndex> {
   const { memory, ...call } = checkOptions(options, { memory: null, ...LONG_CALL });
   checkDirectory(directory);
-  const place = new BytePlace(await filesIn(directory), directory.name);
+  const place = new DirectoryPlace(directory.name, await filesIn(directory));
   if (memory !== undefined) return openStored(place, { memory, signal: call.signal });
   const manifest = await neededAt(place);
   const index = await loadIndex(place, manifest, call);
@@ -105,8 +106,8 @@ export async function saveIndexDirectory(
   const given = checkSaveOptions(options, rows.count);
   await alone(directory, async () => {
     const files = await filesIn(directory);
-    const place = new BytePlace(files, directory.name);
-    const base = await manifestAt(place);
+    const place = new DirectoryPlace(directory.name, files);
+    const base = await place.manifest();
     const home = { name: directory.name, path: null };
     const origin = originOf(index, home, base, given.replace === true);
     const writer = new DirectoryWriter(directory, base);
@@ -136,7 +137,7 @@ async function alone(directory: Directory, work: () => Promise<void>): Promise<v
 }
 
 /** Our files, without manifests that have no end. */
-async function filesIn(directory: Directory): Promise<FilesAtHand> {
+async function filesIn(directory: Directory): Promise<ReadonlyMap<string, Blob>> {
   const files = new Map<string, Blob>();
   for await (const name of directory.keys()) {
     if (generationOf(name) === null) continue;
@@ -145,10 +146,55 @@ async function filesIn(directory: Directory): Promise<FilesAtHand> {
     const file = await get().catch(() => null);
     if (file === null) continue;
     const isManifest = manifestGeneration(name) !== null;
-    if (!isManifest || isEnded(new Uint8Array(await file.arrayBuffer()))) files.set(name, file);
+    if (!isManifest || isEnded(await bytesOf(file))) files.set(name, file);
   }
   return files;
 }
+
+/** Our files in a directory, for loading and for a stored index. */
+export class DirectoryPlace implements Place {
+  readonly name: string;
+  readonly #files: ReadonlyMap<string, Blob>;
+
+  constructor(name: string, files: ReadonlyMap<string, Blob>) {
+    this.name = name;
+    this.#files = files;
+  }
+
+  async manifest(): Promise<Manifest | null> {
+    // As in a folder, the manifest with the highest number is the index; 0 stands for none.
+    const own = Array.from(this.#files.keys(), manifestGeneration).filter((one) => one !== null);
+    const newest = Math.max(0, ...own);
+    const file = this.#files.get(manifestName(newest));
+    const path = `${this.name}/${manifestName(newest)}`;
+    return file === undefined ? null : parseManifest(await bytesOf(file), path, newest);
+  }
+
+  async read(
+    { name, bytes }: NamedFile,
+    ranges: readonly TargetRange[],
+    memory: Uint8Array,
+    signal?: AbortSignal,
+  ): Promise<void> {
+    const path = `${this.name}/${name}`;
+    const file = this.#files.get(name);
+    if (file === undefined) throw new MissingFileError(path);
+    checkFileSize(file.size, bytes, path);
+    // A file that was changed or deleted since cannot be read any more.
+    const read = ({ at, length }: TargetRange) =>
+      bytesOf(file.slice(at, at + length)).catch((cause) => {
+        throw new FormatError(`cannot be read: ${(cause as Error).message}`, path, { cause });
+      });
+    const results = await Promise.all(ranges.map(read));
+    signal?.throwIfAborted();
+    for (const [i, one] of results.entries()) memory.set(one, ranges[i].to);
+  }
+
+  /** Files at hand need no closing. */
+  async close(): Promise<void> {}
+}
+
+const bytesOf = async (file: Blob) => new Uint8Array(await file.arrayBuffer());
 
 /** One save of a directory: the files of its generation. */
 class DirectoryWriter implements GenerationFiles {

@@ -13,7 +13,7 @@ import { ignore } from '../formats/file-io';
 import type { ByteRange } from '../table/arrow/messages';
 import { checkFileSize } from '../table/sealed/seal';
 import { type Content, openContent } from './content';
-import { findManifest } from './generations';
+import { newestManifest } from './generations';
 import type { Manifest } from './manifest';
 import {
   allEnded,
@@ -53,7 +53,7 @@ export class FolderPlace implements Place {
   }
 
   manifest() {
-    return findManifest(this.name);
+    return newestManifest(this.name);
   }
 
   read(

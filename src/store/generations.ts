@@ -25,7 +25,7 @@ import { FormatError } from '../base/check';
 import { checksumOf, ignore, syncFolder, writeAll, writeSynced } from '../formats/file-io';
 import { FileChecksum, PIECE_BYTES } from '../table/sealed/seal';
 import type { OpenFile } from './blocks';
-import { LostError, manifestAt, neededAt } from './content';
+import { LostError } from './content';
 import {
   checkFileChecksum,
   type FileKind,
@@ -41,7 +41,7 @@ import {
   newManifest,
   parseManifest,
 } from './manifest';
-import type { FoundManifest } from './place';
+import { neededAt } from './place';
 import { type GenerationFiles, holdsIndex } from './write-index';
 
 /** A copy of the newest manifest, for people and other programs. */
@@ -65,28 +65,23 @@ export async function isIndexFolder(path: string): Promise<boolean> {
 }
 
 /**
- * The manifest of the newest generation, not yet checked; null where there is none, or no folder.
- * One that vanishes after the folder was listed was replaced by newer ones, so the folder is listed
- * again.
+ * The manifest of the newest generation; null where there is none, or no folder. One that vanishes
+ * after the folder was listed was replaced by newer ones, so the folder is listed again.
  */
-export async function findManifest(folder: string): Promise<FoundManifest | null> {
+export async function newestManifest(folder: string): Promise<Manifest | null> {
   for (let left = TRIES; ; left--) {
     const generation = (await generationsIn(folder).catch(ignore(['ENOENT'])))?.at(-1);
     if (generation === undefined) return null;
-    const name = manifestName(generation);
-    const bytes = await readFile(join(folder, name)).catch(ignore(['ENOENT']));
-    if (bytes !== null) return { name, generation, bytes };
+    const manifest = await readManifest(folder, generation).catch(ignore(['ENOENT']));
+    if (manifest !== null) return manifest;
     if (left === 0) throw new Error(`${folder}: generations come and go too fast to be read`);
   }
 }
 
-const placeOf = (name: string) => ({ name, manifest: () => findManifest(name) });
-
-/** The same, checked. */
-export const newestManifest = (folder: string) => manifestAt(placeOf(folder));
-
 /** The same of a folder that has one; throws a FormatError where there is none. */
-export const neededManifest = (folder: string) => neededAt(placeOf(folder));
+export function neededManifest(folder: string): Promise<Manifest> {
+  return neededAt({ name: folder, manifest: () => newestManifest(folder) });
+}
 
 /**
  * The manifest of a generation, checked. Throws ENOENT if it is missing, a FormatError if it is
@@ -104,8 +99,7 @@ export async function checkCopy(folder: string, newest: Manifest): Promise<void>
   const path = join(folder, COPY);
   const bytes = await readFile(path).catch(ignore(['ENOENT']));
   if (bytes === null) return;
-  const generation = Number(/"generation": (\d+)/.exec(bytes.toString('latin1'))?.[1]);
-  parseManifest(bytes, path, generation);
+  const { generation } = parseManifest(bytes, path);
   if (generation <= newest.generation) return;
   throw new FormatError(`generation ${generation}, newer than any there is`, path);
 }

@@ -6,11 +6,12 @@
  * checksums, so an index that is published again never mixes with the one that is open.
  */
 
-import { checkInteger, FormatError, wrongType, wrongValue } from '../base/check';
+import { checkInteger, wrongType, wrongValue } from '../base/check';
 import { bytesOf, MissingError, TIMEOUT_MS, type Wanted } from '../base/http-requests';
 import { whenAborted } from '../base/long-work';
 import type { ByteRange } from '../table/arrow/messages';
 import { checkFileSize } from '../table/sealed/seal';
+import { parseManifest } from './manifest';
 import {
   MissingFileError,
   type NamedFile,
@@ -51,11 +52,7 @@ export class HttpPlace implements Place {
       if (error instanceof MissingError) return [null];
       throw error;
     });
-    if (bytes === null) return null;
-    // The caller checks the manifest against this number; it is not parsed here.
-    const own = /"generation": (\d{1,15})\b/.exec(new TextDecoder().decode(bytes))?.[1];
-    if (own !== undefined) return { name, generation: Number(own), bytes };
-    throw new FormatError('cannot be read as a manifest: it names no generation', wanted.path);
+    return bytes && parseManifest(bytes, wanted.path);
   }
 
   async read(

@@ -173,12 +173,15 @@ export function isEnded(bytes: Uint8Array): boolean {
   return /\n "checksum": "[0-9a-f]{16}"\n\}\n$/.test(new TextDecoder().decode(bytes));
 }
 
-/** Parses and checks the manifest of a generation; a FormatError names the file. */
-export function parseManifest(bytes: Uint8Array, path: string, generation: number): Manifest {
+/**
+ * Parses and checks the manifest of a generation, of any where the name of its file says none; a
+ * FormatError names the file.
+ */
+export function parseManifest(bytes: Uint8Array, path: string, generation?: number): Manifest {
   return asFormatError(path, () => parsed(bytes, generation), 'cannot be read as a manifest');
 }
 
-function parsed(bytes: Uint8Array, generation: number): Manifest {
+function parsed(bytes: Uint8Array, generation: number | undefined): Manifest {
   const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
   const json = JSON.parse(text) as Manifest & { format: unknown; version: unknown };
   if (json?.format !== FORMAT) throw new Error(`"format" is not "${FORMAT}"`);
@@ -191,7 +194,8 @@ function parsed(bytes: Uint8Array, generation: number): Manifest {
   if (text.slice(end) !== lastLine(text.slice(0, end))) {
     throw new Error('damaged: it fails its checksum');
   }
-  checkInteger('generation', json.generation, generation, generation);
+  const { MAX_SAFE_INTEGER } = Number;
+  checkInteger('generation', json.generation, generation ?? 1, generation ?? MAX_SAFE_INTEGER);
   checkInteger('rows', json.rows, 0, 2 ** 32);
   checkObject('index', json.index);
   if (!Array.isArray(json.columns)) throw wrongType('columns', 'an array', json.columns);

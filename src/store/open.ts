@@ -3,14 +3,13 @@
  * generations were saved or published, it opens the newest generation instead.
  */
 
-import { checkByteCount, checkInteger, checkOptions, FormatError, wrongType } from '../base/check';
+import { checkByteCount, checkInteger, checkOptions, wrongType } from '../base/check';
 import { LONG_CALL } from '../base/long-work';
 import type { Id } from '../index/ids';
-import { checkFileSize } from '../table/sealed/seal';
-import { countLive, neededAt, openContent, withNewest } from './content';
+import { countLive, openContent, withNewest } from './content';
 import { HttpPlace } from './http-place';
-import { type Manifest, manifestGeneration, manifestName } from './manifest';
-import { MissingFileError, type NamedFile, type Place, type TargetRange } from './place';
+import type { Manifest } from './manifest';
+import { neededAt, type Place } from './place';
 import { StoredIndex } from './stored-index';
 
 /** How often opening starts again with a newer generation. */
@@ -45,9 +44,6 @@ export interface OpenUrlOptions extends Omit<OpenStoredOptions, 'segments'> {
  * equal those of the index in memory. An index that is published again stays as it was opened, or
  * its searches fail with an error that says so.
  *
- * In place of an address it takes the files themselves, by their names: bytes, or the `File`s of a
- * folder that a person has chosen.
- *
  * @example
  * const opening = openIndexUrl('http://127.0.0.1:9/docs.hs/', { memory: '64MB' });
  * await opening.catch(({ message }) => {
@@ -55,13 +51,11 @@ export interface OpenUrlOptions extends Omit<OpenStoredOptions, 'segments'> {
  * });
  */
 export async function openIndexUrl<I extends Id = Id>(
-  url: string | URL | FilesAtHand,
+  url: string | URL,
   options: OpenUrlOptions,
 ): Promise<StoredIndex<I>> {
   const { timeoutMs, ...given } = checkOptions(options, OPTIONS);
-  const place =
-    url instanceof Map ? new BytePlace(url) : new HttpPlace(url as string | URL, timeoutMs);
-  return (await openStored(place, given)) as StoredIndex<I>;
+  return (await openStored(new HttpPlace(url, timeoutMs), given)) as StoredIndex<I>;
 }
 
 const OPTIONS = { memory: null, signal: LONG_CALL.signal, timeoutMs: null };
@@ -94,66 +88,4 @@ function partOf(manifest: Manifest, range: OpenStoredOptions['segments']): Manif
   const first = checkInteger('segments[0]', range[0], 0, all.length - 1);
   const last = checkInteger('segments[1]', range[1], first, all.length - 1);
   return { ...manifest, segments: all.slice(first, last + 1) };
-}
-
-/** The files by their names. A `Blob` is read by ranges; every `File` is one. */
-export type FilesAtHand = ReadonlyMap<string, Uint8Array | Blob>;
-
-/** Reads such files for a stored index; it ignores files that are not of the index. */
-export class BytePlace implements Place {
-  readonly #files: FilesAtHand;
-
-  constructor(
-    files: FilesAtHand,
-    readonly name = 'files',
-  ) {
-    for (const [name, bytes] of files) {
-      if (bytes instanceof Uint8Array || bytes instanceof Blob) continue;
-      throw wrongType(`files["${name}"]`, 'bytes or a Blob', bytes);
-    }
-    this.#files = new Map(files);
-  }
-
-  async manifest() {
-    // As in a folder, the manifest with the highest number is the index; 0 stands for none.
-    const own = Array.from(this.#files.keys(), manifestGeneration).filter((one) => one !== null);
-    const newest = Math.max(0, ...own);
-    const name = manifestName(newest);
-    const file = this.#files.get(name);
-    if (file === undefined) return null;
-    return { name, generation: newest, bytes: (await bytesOf(file, 0, sizeOf(file))).slice() };
-  }
-
-  async read(
-    { name, bytes }: NamedFile,
-    ranges: readonly TargetRange[],
-    memory: Uint8Array,
-    signal?: AbortSignal,
-  ): Promise<void> {
-    const path = `${this.name}/${name}`;
-    const file = this.#files.get(name);
-    if (file === undefined) throw new MissingFileError(path);
-    checkFileSize(sizeOf(file), bytes, path);
-    // A chosen file that was changed or deleted since cannot be read any more.
-    const read = ({ at, length }: TargetRange) =>
-      bytesOf(file, at, at + length).catch((cause) => {
-        throw new FormatError(`cannot be read: ${(cause as Error).message}`, path, { cause });
-      });
-    const results = await Promise.all(ranges.map(read));
-    signal?.throwIfAborted();
-    for (const [i, one] of results.entries()) memory.set(one, ranges[i].to);
-  }
-
-  /** Bytes at hand need no closing. */
-  async close(): Promise<void> {}
-}
-
-function sizeOf(file: Uint8Array | Blob): number {
-  return file instanceof Uint8Array ? file.length : file.size;
-}
-
-/** A view where bytes are given, which their owner may change. */
-async function bytesOf(file: Uint8Array | Blob, from: number, end: number): Promise<Uint8Array> {
-  if (file instanceof Uint8Array) return file.subarray(from, end);
-  return new Uint8Array(await file.slice(from, end).arrayBuffer());
 }

@@ -6,19 +6,13 @@
 
 import { FormatError } from '../base/check';
 import type { ByteRange } from '../table/arrow/messages';
+import type { Manifest } from './manifest';
 
 /** A file as the manifest names it. */
 export interface NamedFile {
   readonly name: string;
   /** Its size. */
   readonly bytes: number;
-}
-
-/** A manifest that was read, and not yet checked. */
-export interface FoundManifest {
-  readonly name: string;
-  readonly generation: number;
-  readonly bytes: Uint8Array;
 }
 
 /** A range of a file, and where its bytes go in a memory. */
@@ -31,11 +25,8 @@ export interface Place {
   readonly name: string;
   /** True where bytes cost more than reads, as on a web host. */
   readonly isFar?: boolean;
-  /**
-   * The manifest of the newest generation; null if there is none. Its `generation` comes from the
-   * file's name, and must be the one in the manifest.
-   */
-  manifest(signal?: AbortSignal): Promise<FoundManifest | null>;
+  /** The manifest of the newest generation, checked; null if there is none. */
+  manifest(signal?: AbortSignal): Promise<Manifest | null>;
   /**
    * Reads ranges of a file into memory, which does not change any more once it resolves or rejects.
    * Reads in parallel and may join ranges close to each other. Throws a FormatError with the file's
@@ -63,9 +54,14 @@ export async function withPlace<P extends Place, T>(
   }
 }
 
-/** The error for an index whose place has no manifest. */
-export function noManifest(place: string): FormatError {
-  return new FormatError('no index: it has no manifest', place);
+/** The manifest of the newest generation of an index that must be there. */
+export async function neededAt(
+  place: Pick<Place, 'name' | 'manifest'>,
+  signal?: AbortSignal,
+): Promise<Manifest> {
+  const manifest = await place.manifest(signal);
+  if (manifest === null) throw new FormatError('no index: it has no manifest', place.name);
+  return manifest;
 }
 
 /** The error for a file that is not there; `now` is the generation that was saved since. */

@@ -7,16 +7,17 @@ import {
   codesFromArrow,
   codesToArrow,
   IndexFolder,
-  openIndexUrl,
   openRows,
   SimHashIndex,
   saveIndex,
 } from '../../src/node';
+import { DirectoryPlace } from '../../src/store/directory';
 import { manifestText, parseManifest } from '../../src/store/manifest';
+import { openStored } from '../../src/store/open';
 import { sparseFromArrow } from '../reference/arrow';
 import { Draws } from '../reference/random';
 import { temporaryFolder } from '../store/collection';
-import { bytesIn } from '../store/files';
+import { blobsIn } from '../store/files';
 import { type Change, rewritten } from '../store/rewritten';
 import { checkRefusal } from './check';
 
@@ -73,11 +74,11 @@ it.each([
   const place = await changedBlocks(change);
   const { problems } = await IndexFolder.verify(place);
   expect(problems.map(({ message }) => message).join()).toMatch(problem);
-  const files = bytesIn(place);
+  const files = new DirectoryPlace('files', blobsIn(place));
   const draws = new Draws('two places');
   const errors: string[] = [];
   for (const memory of ['64MB', '200KB']) {
-    const opening = openIndexUrl(files, { memory });
+    const opening = openStored(files, { memory });
     const index = await opening.catch((cause: unknown) => {
       errors.push(String(cause));
       return null;

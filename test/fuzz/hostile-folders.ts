@@ -11,7 +11,9 @@ import { join } from 'node:path';
 import type { Data } from 'apache-arrow';
 import { checksum } from '../../src/kernels/xxhash';
 import * as api from '../../src/node';
+import { DirectoryPlace } from '../../src/store/directory';
 import { type FolderFile, filesOf } from '../../src/store/manifest';
+import { openStored } from '../../src/store/open';
 import { openArrow } from '../../src/table/arrow/batches';
 import { fileChecksum, KEY } from '../../src/table/sealed/seal';
 import { Draws } from '../reference/random';
@@ -242,6 +244,14 @@ function checkNamed(error: unknown, doing: string): void {
 
 const MEMORY = ['64MB', '1MB', '200KB'];
 
+function placeOf(files: Files): DirectoryPlace {
+  const blobs = Array.from(
+    files,
+    ([name, bytes]) => [name, new Blob([bytes as BlobPart])] as const,
+  );
+  return new DirectoryPlace('files', new Map(blobs));
+}
+
 /** Hostile folders as bytes at hand: no file system between, so many inputs a second. */
 const hostileStored: MakeTarget = () => {
   const ready = soundFolders();
@@ -249,7 +259,7 @@ const hostileStored: MakeTarget = () => {
     const sound = draws.pick(await ready);
     const files = hostileFiles(draws, sound);
     try {
-      const index = await api.openIndexUrl(files, { memory: draws.pick(MEMORY) });
+      const index = await openStored(placeOf(files), { memory: draws.pick(MEMORY) });
       try {
         await asked(index, draws, sound.ids);
       } finally {
@@ -370,8 +380,8 @@ const http: MakeTarget = () => {
     const questions = String(draws.integer(2 ** 31));
     const memory = draws.pick(MEMORY);
     now = sound.files;
-    const answers = async (where: string | Files) => {
-      const index = await api.openIndexUrl(where, { memory });
+    const answers = async (opening: Promise<api.StoredIndex>) => {
+      const index = await opening;
       try {
         return await asked(index, new Draws(questions), sound.ids);
       } finally {
@@ -380,7 +390,9 @@ const http: MakeTarget = () => {
     };
     harm = draws;
     try {
-      checkEqual(await answers(address), await answers(sound.files), 'an index on a bad host');
+      const found = await answers(api.openIndexUrl(address, { memory }));
+      const wanted = await answers(openStored(placeOf(sound.files), { memory }));
+      checkEqual(found, wanted, 'an index on a bad host');
       inputs.answered++;
     } catch (error) {
       checkError(error, 'an index on a host');

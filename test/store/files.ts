@@ -19,15 +19,10 @@ export function fileOf(folder: string, kind: string): string {
   return join(folder, found?.name ?? `no file of ${kind}`);
 }
 
-/** The files of a folder as bytes in memory. */
-export function bytesIn(folder: string): Map<string, Uint8Array> {
-  return new Map(readdirSync(folder).map((name) => [name, readFileSync(join(folder, name))]));
-}
-
-/** The same as a page has files that a person chose. */
+/** The files of a folder as a page has them. */
 export function blobsIn(folder: string): Map<string, Blob> {
-  const files = [...bytesIn(folder)];
-  return new Map(files.map(([name, bytes]) => [name, new Blob([bytes as BlobPart])]));
+  const blobOf = (name: string) => new Blob([readFileSync(join(folder, name))]);
+  return new Map(readdirSync(folder).map((name) => [name, blobOf(name)]));
 }
 
 /** The batches of an Arrow file: where their bodies lie, and the buffers of these. */

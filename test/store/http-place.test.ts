@@ -2,7 +2,9 @@ import { getEventListeners, once } from 'node:events';
 import { createServer } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { FormatError } from '../../src/index';
+import { coreOf, SimHashIndex } from '../../src/index/simhash-index';
 import { HttpPlace } from '../../src/store/http-place';
+import { headerOf, newManifest, parseManifest } from '../../src/store/manifest';
 import { explained } from '../../src/store/place';
 import { rangesIn } from './files';
 import { startHost, type WebHost } from './web-host';
@@ -10,8 +12,13 @@ import { startHost, type WebHost } from './web-host';
 const BYTES = 400_000;
 const content = Uint8Array.from({ length: BYTES }, (_, i) => (i * 7 + (i >> 8)) & 255);
 const file = { name: 'rows.arrow', bytes: BYTES };
-const manifestOf = (generation: number) =>
-  new TextEncoder().encode(`{ "generation": ${generation}, "rows": 3 }`);
+
+/** The manifest of an empty index. */
+function manifestOf(generation: number): Uint8Array {
+  const index = headerOf(coreOf(new SimHashIndex()));
+  const none = { text: null, columns: [], segments: [], files: {} };
+  return newManifest({ generation, previous: null, rows: 0, index, ...none }).bytes;
+}
 
 let host: WebHost;
 let files: HttpPlace;
@@ -83,9 +90,7 @@ describe('a plain host', () => {
   });
 
   it('has the manifest of its newest generation', async () => {
-    expect(await files.manifest()).toEqual({
-      ...{ name: 'manifest.json', generation: 7, bytes: manifestOf(7) },
-    });
+    expect(await files.manifest()).toEqual(parseManifest(manifestOf(7), 'manifest.json', 7));
     served.set('manifest.json', new TextEncoder().encode('<!doctype html><title>Home</title>'));
     await expect(files.manifest()).rejects.toThrow(/manifest.json: cannot be read as a/);
   });
