@@ -84,8 +84,13 @@ export {
   openIndexDirectory,
   saveIndexDirectory,
 } from './store/directory';
-export { type OpenStoredOptions, type OpenUrlOptions, openIndexUrl } from './store/open';
-export type { StoredFigures, StoredIndex } from './store/stored-index';
+export {
+  type OpenStoredOptions,
+  type OpenUrlOptions,
+  openIndexUrl,
+  type StoredFigures,
+  type StoredIndex,
+} from './store/stored-index';
 export type { SaveIndexOptions } from './store/write-index';
 export type { ArrowSource } from './table/arrow/batches';
 export type { Column, ColumnData } from './table/columns/make';

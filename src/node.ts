@@ -30,10 +30,10 @@ export {
   type FolderOptimizeOptions,
   IndexFolder,
   openIndex,
+  saveIndex,
 } from './store/index-folder';
 export type { FileKind, FolderFile, TextSettings } from './store/manifest';
 export type { MergeOptions } from './store/merge-folders';
-export { saveIndex } from './store/save-index';
 export type {
   FolderHealth,
   FolderProblem,

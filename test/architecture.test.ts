@@ -36,8 +36,7 @@ const NODE_ONLY = ['formats', 'store on disk', 'node.ts', 'cli'];
 /** The files of store/ that read or write a folder of this machine. */
 const ON_DISK = [
   ...['change', 'evaluated-parts', 'folder-facts', 'folder-place', 'generations'],
-  ...['index-folder', 'merge-folders', 'merge-segments', 'optimize-stored', 'save-index'],
-  'verify',
+  ...['index-folder', 'merge-folders', 'merge-segments', 'optimize-stored', 'verify'],
 ].map((name) => `store/${name}.ts`);
 /** Packages, and the layers that may import each. */
 const PACKAGE_LAYERS: Record<string, string[]> = {

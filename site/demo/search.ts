@@ -64,7 +64,7 @@ export class SearchedIndex {
     if (show !== null) {
       const { rows } = found;
       const [read, cost] = await measured(`read "${show}"`, () => index.columns([show], { rows }));
-      shown = read[show];
+      shown = read.values(show);
       costs.push(cost);
     }
     const hits = Array.from(found.ids, (id, i) => ({

@@ -10,6 +10,7 @@ import { concatenated, padded } from '../base/arrays';
 import { checkInteger, type Ids } from '../base/check';
 import { bytesPerCode, checkUnusedBits } from '../codes/codes';
 import type { Id } from '../index/ids';
+import type { Space } from '../index/space';
 import type { VectorColumns } from '../index/vectors/row-vectors';
 import { bytesOfRow, type Residuals } from '../kernels/residuals';
 import { checksum } from '../kernels/xxhash';
@@ -28,7 +29,7 @@ import {
   type TableRows,
   writeTable,
 } from '../table/sealed/sealed-table';
-import type { FileKind, FolderFile, SegmentFiles } from './manifest';
+import type { FileKind, FolderFile, IndexHeader, SegmentFiles } from './manifest';
 
 /** A file of a generation that is being written. */
 export interface OpenFile {
@@ -106,6 +107,22 @@ export interface BlockLayout {
   readonly residualBytes: number;
   /** True where rows have copies. */
   readonly copies: boolean;
+}
+
+/** The columns of segments of an index with this header and space. */
+export function layoutOf(
+  { bits, dimensions, vectors, copies }: IndexHeader,
+  space: Space | null,
+  id: string | null,
+): BlockLayout {
+  return {
+    bits,
+    dimensions: dimensions ?? 0,
+    vectors,
+    id,
+    residualBytes: space?.bytesPerEntry ?? 0,
+    copies,
+  };
 }
 
 /** The files that have a body for each block; those of buckets of hashes count as rows. */

@@ -12,6 +12,7 @@ import { IndexCore } from '../index/index-core';
 import { afterChanges, checkIndexOptions, type RecallReport } from '../index/index-options';
 import { MemoryIndex } from '../index/memory-index';
 import { RowBatch } from '../table/row-batch';
+import { layoutOf } from './blocks';
 import { COLUMN_ROWS, columnsFile, refuseOthers, StoredColumns } from './columns';
 import { type Content, countLive, openContent, RowSet, type StoredSegment } from './content';
 import { FolderPlace, withContent } from './folder-place';
@@ -30,7 +31,7 @@ import { mergeSegments } from './merge-segments';
 import { type Place, withPlace } from './place';
 import { Reader } from './reader';
 import { type NextSegment, writeRemoved } from './write-index';
-import { fileBytesOfRow, layoutOf, memoryOfRow, writeSegment } from './write-segment';
+import { fileBytesOfRow, memoryOfRow, writeSegment } from './write-segment';
 
 /** Rows to add, with their ids and carried columns. */
 export interface NewBatch {

@@ -19,13 +19,13 @@ import {
   type BodyKind,
   blocksFromArrow,
   checkNumbers,
+  layoutOf,
   NO_PARTITION,
 } from './blocks';
 import {
   checkFileChecksum,
   type FolderFile,
   type Manifest,
-  manifestName,
   queryPartsOf,
   type SegmentFiles,
 } from './manifest';
@@ -103,9 +103,8 @@ export async function openContent(
   manifest: Manifest,
   signal?: AbortSignal,
 ): Promise<Content> {
-  const path = `${place.name}/${manifestName(manifest.generation)}`;
   const { index, files } = manifest;
-  const parts = asFormatError(path, () => queryPartsOf(index));
+  const parts = queryPartsOf(index);
   const one = async <T>(
     file: FolderFile | undefined,
     read: (bytes: Uint8Array, name: string) => T,
@@ -126,7 +125,7 @@ export async function openContent(
     const { rows: count } = segment.files.rows as FolderFile;
     const opened = { ...segment, number, count, blocks, buckets };
     asFormatError(`${place.name}/${(segment.files.blocks as FolderFile).name}`, () => {
-      checkBlocks(opened, space, parts, index);
+      checkBlocks(opened, space, index);
       checkBuckets(opened);
     });
     return opened;
@@ -208,23 +207,15 @@ export function bodyIn(
  * Throws unless the blocks lie in their files one after another, in ascending order of partition,
  * with the columns of the index and the number of rows that the manifest states.
  */
-function checkBlocks(
-  segment: StoredSegment,
-  space: Space | null,
-  { bits, vectors: held }: Content['parts'],
-  { ids, copies }: Manifest['index'],
-): void {
+function checkBlocks(segment: StoredSegment, space: Space | null, index: Manifest['index']): void {
   const { blocks, count, files } = segment;
   const { layout } = blocks;
-  const residualBytes = space?.bytesPerEntry ?? 0;
-  const isOfIndex =
-    layout.bits === bits &&
-    layout.vectors === (held?.kind ?? 'none') &&
-    layout.residualBytes === residualBytes &&
-    (files.codes !== undefined) === residualBytes > 0 &&
-    layout.copies === copies;
-  if (!isOfIndex) throw new Error('damaged: its columns are not those of the index');
-  checkIdType(layout.id, ids);
+  const wanted = layoutOf(index, space, layout.id);
+  const isOfIndex = JSON.stringify(layout) === JSON.stringify(wanted);
+  if (!isOfIndex || (files.codes !== undefined) !== wanted.residualBytes > 0) {
+    throw new Error('damaged: its columns are not those of the index');
+  }
+  checkIdType(layout.id, index.ids);
   for (const kind of BODY_KINDS) checkBodies(kind, blocks, files[kind]);
   const { partitions } = blocks;
   const known = space?.count ?? 1;
@@ -238,7 +229,7 @@ function checkBlocks(
     rows += blocks.rows[i];
     copied += blocks.copies[i];
   }
-  if (rows !== count || copied > (copies ? rows : 0)) {
+  if (rows !== count || copied > (index.copies ? rows : 0)) {
     throw new Error(`damaged: ${rows} rows and ${copied} copies in its blocks`);
   }
 }

@@ -28,9 +28,8 @@ import {
   newManifest,
   parseManifest,
 } from './manifest';
-import { type OpenStoredOptions, openStored } from './open';
 import { MissingFileError, type NamedFile, neededAt, type Place, type TargetRange } from './place';
-import type { StoredIndex } from './stored-index';
+import { type OpenStoredOptions, openStored, type StoredIndex } from './stored-index';
 import {
   checkSaveOptions,
   type GenerationFiles,

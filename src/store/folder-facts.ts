@@ -4,22 +4,14 @@
  */
 
 import { realpath, stat } from 'node:fs/promises';
-import { join } from 'node:path';
-import { asFormatError, FormatError, wrongType } from '../base/check';
+import { FormatError, wrongType } from '../base/check';
 import { ignore } from '../formats/file-io';
 import type { IdKind } from '../index/ids';
-import { checkReport, type RecallReport, type SimHashIndexOptions } from '../index/index-options';
+import type { RecallReport, SimHashIndexOptions } from '../index/index-options';
 import type { ColumnInfo } from '../table/columns/types';
 import type { TextModel } from '../vectors/vectors';
 import { neededManifest } from './generations';
-import {
-  type FolderFile,
-  filesOf,
-  type Manifest,
-  manifestName,
-  optionsOf,
-  type TextSettings,
-} from './manifest';
+import { type FolderFile, filesOf, type Manifest, optionsOf, type TextSettings } from './manifest';
 
 /** The real path of an index folder, and the manifest of its newest generation. */
 export async function readFolder(folder: string): Promise<{ path: string; manifest: Manifest }> {
@@ -61,13 +53,13 @@ export class FolderFacts {
 
   /** The options of the index. */
   get options(): SimHashIndexOptions {
-    return this.#sound(() => optionsOf(this.manifest.index));
+    return optionsOf(this.manifest.index);
   }
 
   /** What `optimize` measured; null before. */
   get report(): RecallReport | null {
     const { report } = this.manifest.index;
-    return report && this.#sound(() => checkReport(report));
+    return report && { ...report };
   }
 
   /** What kind of ids the rows have; null where there never was a row. @internal */
@@ -88,13 +80,5 @@ export class FolderFacts {
   /** The carried columns. */
   get columnInfo(): readonly ColumnInfo[] {
     return this.manifest.columns;
-  }
-
-  /**
-   * Returns what `read` takes from the manifest; an impossible value is a FormatError that names
-   * the manifest.
-   */
-  #sound<T>(read: () => T): T {
-    return asFormatError(join(this.path, manifestName(this.generation)), read);
   }
 }

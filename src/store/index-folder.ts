@@ -19,7 +19,7 @@ import {
 } from '../index/index-options';
 import { MemoryIndex } from '../index/memory-index';
 import { checkWanted, optimize as optimizeInMemory } from '../index/optimize';
-import type { IdList, SimHashIndex } from '../index/simhash-index';
+import { coreOf, type IdList, type SimHashIndex } from '../index/simhash-index';
 import { checkBatch, type RowBatch } from '../table/row-batch';
 import { frequenciesFromArrow } from '../text/frequency-file';
 import type { FrequencyTable } from '../text/frequency-table';
@@ -27,20 +27,33 @@ import type { TextModel, VectorBatch } from '../vectors/vectors';
 import { FolderChange, type NewBatch } from './change';
 import { StoredColumns } from './columns';
 import { openRowless, wholeFile, withNewest } from './content';
-import { FolderFacts, readFolder } from './folder-facts';
+import { FolderFacts, pathOf, readFolder } from './folder-facts';
 import { FolderPlace, withContent } from './folder-place';
-import { neededManifest, prepareNew } from './generations';
+import {
+  GenerationWriter,
+  neededManifest,
+  newestManifest,
+  prepareFolder,
+  prepareNew,
+} from './generations';
 import { findRows } from './id-hashes';
+import { loadIndex } from './load-index';
 import { type Manifest, optionsOf, type TextSettings } from './manifest';
 import { type MergeOptions, mergeFolders } from './merge-folders';
-import { type OpenStoredOptions, openStored } from './open';
 import { checkWantedInFiles, optimizeStored } from './optimize-stored';
 import { withPlace } from './place';
 import { Reader } from './reader';
-import { loadFolder, saveIndex } from './save-index';
-import type { StoredIndex } from './stored-index';
+import { type OpenStoredOptions, openStored, type StoredIndex } from './stored-index';
 import { type FolderHealth, verifyFolder } from './verify';
-import { writeFrequencies, writeSpace } from './write-index';
+import {
+  checkSaveOptions,
+  noteOrigin,
+  originOf,
+  type SaveIndexOptions,
+  writeFrequencies,
+  writeIndex,
+  writeSpace,
+} from './write-index';
 
 const TRIES = 5;
 /** How many other writers may be first, one after another, before a change gives up. */
@@ -94,6 +107,42 @@ export async function openIndex(
 }
 
 /**
+ * Saves an index to a folder, all or nothing. Writes only what changed where the index was opened
+ * from or saved to this folder.
+ */
+export async function saveIndex(
+  index: SimHashIndex,
+  folder: string,
+  options?: SaveIndexOptions,
+): Promise<void> {
+  const core = coreOf(index);
+  if (typeof folder !== 'string') throw wrongType('folder', 'a path', folder);
+  core.refuseIfBusy();
+  const given = checkSaveOptions(options, index.count);
+  await prepareFolder(folder);
+  const base = await newestManifest(folder);
+  const path = await pathOf(folder);
+  const origin = originOf(index, { name: folder, path }, base, given.replace === true);
+  const writer = new GenerationWriter(folder, base);
+  await writer.run(() =>
+    withPlace(new FolderPlace(folder), (place) =>
+      writeIndex(writer, index, path, { origin, place }, given),
+    ),
+  );
+}
+
+/** Loads the index of a folder's generation. */
+export async function loadFolder(
+  folder: string,
+  manifest: Manifest,
+  call: LongCall,
+): Promise<SimHashIndex> {
+  const index = await loadIndex(new FolderPlace(folder), manifest, call);
+  noteOrigin(index, await pathOf(folder), manifest);
+  return index;
+}
+
+/**
  * An index in a folder. Its manifest is read at once; changes save whole generations.
  *
  * @example
@@ -112,16 +161,61 @@ export class IndexFolder extends FolderFacts {
   }
 
   /**
-   * Builds an index of more rows than memory holds, batch by batch, all or nothing. With `optimize`
-   * rows are partitioned as by `SimHashIndex.optimize`, and recall is measured by searches of the
-   * folder.
+   * Builds an index of more rows than memory holds from batches, each of which is read once. A
+   * refused row and any failure leave the folder as it was. With `optimize` rows are partitioned as
+   * by `SimHashIndex.optimize`, and recall is measured by searches of the folder.
    */
   static async build(
     folder: string,
     rows: Iterable<NewBatch> | AsyncIterable<NewBatch>,
     options: BuildOptions,
   ): Promise<IndexFolder> {
-    await buildFolder(folder, rows, options);
+    if (typeof options !== 'object' || options === null) {
+      throw wrongType('options', 'an object', options);
+    }
+    const { memory: limit, optimize, replace = false, like, firstRow = 0, ...rest } = options;
+    const { text, frequencies, signal, onProgress, threads, ...ofIndex } = rest;
+    const call = checkOptions({ signal, onProgress, threads } as LongCall, LONG_CALL);
+    checkOptions(optimize, OPTIMIZE_OPTIONS, 'optimize');
+    const others = { ...ofIndex, ...(optimize && { optimize }) };
+    if (like !== undefined) checkOptions<object>(others, {}, 'options of a build "like" a folder');
+    if (typeof folder !== 'string') throw wrongType('folder', 'a path', folder);
+    const memory = checkByteCount('memory', limit);
+    checkInteger('firstRow', firstRow, 0, 2 ** 31 - 1);
+    // Of the folder that it is like a build takes no row.
+    const model =
+      like === undefined
+        ? null
+        : await openRowless(new FolderPlace(like), await neededManifest(like));
+    const own = model === null ? ofIndex : optionsOf(model.manifest.index);
+    const core = new IndexCore(checkIndexOptions(own));
+    core.rows = new MemoryIndex(core.rows.options, model?.space ?? null, firstRow);
+    if (optimize !== undefined) checkOptimize(core, optimize);
+    const base = await prepareNew(folder, replace);
+    await FolderChange.fresh(folder, base, core, { memory, call }, async (change) => {
+      if (model?.space) change.files.space = await writeSpace(change.writer, model.space);
+      for await (const batch of rows) await change.add(batch, false);
+      let report = null;
+      const isInMemory = change.segments.length === 0;
+      if (optimize !== undefined && change.added > 0 && isInMemory) {
+        report = await optimizeInMemory(core, checkWanted(core, optimize), new LongWork(call));
+        change.files.space = await writeSpace(change.writer, core.rows.space);
+      }
+      await change.flush();
+      await change.checkNewIds();
+      if (optimize !== undefined && change.added > 0 && report === null) {
+        const wanted = checkWantedInFiles(core, optimize);
+        report = await optimizeStored(change, wanted);
+      }
+      const counted = model?.manifest.files.frequencies;
+      if (frequencies)
+        change.files.frequencies = await writeFrequencies(change.writer, frequencies);
+      else if (model && counted) {
+        change.files.frequencies = await change.writer.take(counted, model.place.name);
+      }
+      change.text = text ?? model?.manifest.text ?? null;
+      await change.publish(report);
+    });
     return IndexFolder.open(folder);
   }
 
@@ -299,60 +393,6 @@ export interface BuildOptions extends SimHashIndexOptions, LongCall {
    * overlap.
    */
   readonly firstRow?: number | undefined;
-}
-
-/**
- * Builds the index of a folder from batches, each of which is read once; returns the manifest of
- * the new generation. A refused row and any failure leave the folder as it was.
- */
-export async function buildFolder(
-  folder: string,
-  batches: Iterable<NewBatch> | AsyncIterable<NewBatch>,
-  given: BuildOptions,
-): Promise<Manifest> {
-  if (typeof given !== 'object' || given === null) throw wrongType('options', 'an object', given);
-  const { memory: limit, optimize, replace = false, like, firstRow = 0, ...rest } = given;
-  const { text, frequencies, signal, onProgress, threads, ...options } = rest;
-  const call = checkOptions({ signal, onProgress, threads } as LongCall, LONG_CALL);
-  checkOptions(optimize, OPTIMIZE_OPTIONS, 'optimize');
-  const others = { ...options, ...(optimize && { optimize }) };
-  if (like !== undefined) checkOptions<object>(others, {}, 'options of a build "like" a folder');
-  if (typeof folder !== 'string') throw wrongType('folder', 'a path', folder);
-  const memory = checkByteCount('memory', limit);
-  checkInteger('firstRow', firstRow, 0, 2 ** 31 - 1);
-  // Of the folder that it is like a build takes no row.
-  const model =
-    like === undefined
-      ? null
-      : await openRowless(new FolderPlace(like), await neededManifest(like));
-  const own = model === null ? options : optionsOf(model.manifest.index);
-  const core = new IndexCore(checkIndexOptions(own));
-  core.rows = new MemoryIndex(core.rows.options, model?.space ?? null, firstRow);
-  if (optimize !== undefined) checkOptimize(core, optimize);
-  const base = await prepareNew(folder, replace);
-  return FolderChange.fresh(folder, base, core, { memory, call }, async (change) => {
-    if (model?.space) change.files.space = await writeSpace(change.writer, model.space);
-    for await (const batch of batches) await change.add(batch, false);
-    let report = null;
-    const isInMemory = change.segments.length === 0;
-    if (optimize !== undefined && change.added > 0 && isInMemory) {
-      report = await optimizeInMemory(core, checkWanted(core, optimize), new LongWork(call));
-      change.files.space = await writeSpace(change.writer, core.rows.space);
-    }
-    await change.flush();
-    await change.checkNewIds();
-    if (optimize !== undefined && change.added > 0 && report === null) {
-      const wanted = checkWantedInFiles(core, optimize);
-      report = await optimizeStored(change, wanted);
-    }
-    const counted = model?.manifest.files.frequencies;
-    if (frequencies) change.files.frequencies = await writeFrequencies(change.writer, frequencies);
-    else if (model && counted) {
-      change.files.frequencies = await change.writer.take(counted, model.place.name);
-    }
-    change.text = text ?? model?.manifest.text ?? null;
-    return change.publish(report);
-  });
 }
 
 /** Where all rows stay in memory any index can be optimized; in files dense vectors are needed. */

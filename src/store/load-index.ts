@@ -28,7 +28,7 @@ export function loadIndex(place: Place, manifest: Manifest, call: LongCall): Pro
       await explained(place, manifest.generation, place.read(file, [], new Uint8Array()));
     }
     const content = await openContent(place, manifest, call.signal);
-    const index = asFormatError(path, () => new SimHashIndex(optionsOf(manifest.index)));
+    const index = new SimHashIndex(optionsOf(manifest.index));
     const core = coreOf(index);
     core.take(content.parts);
     core.ids = new IdRules(manifest.index.ids);

@@ -198,12 +198,13 @@ function parsed(bytes: Uint8Array, generation: number | undefined): Manifest {
   checkInteger('generation', json.generation, generation ?? 1, generation ?? MAX_SAFE_INTEGER);
   checkInteger('rows', json.rows, 0, 2 ** 32);
   checkObject('index', json.index);
+  const { report } = queryPartsOf(json.index);
   if (!Array.isArray(json.columns)) throw wrongType('columns', 'an array', json.columns);
   json.columns.forEach(checkColumn);
   if (!Array.isArray(json.segments)) throw wrongType('segments', 'an array', json.segments);
   checkFiles(json.files, INDEX_KINDS);
   checkSegments(json);
-  return json;
+  return { ...json, index: { ...json.index, report } };
 }
 
 function checkObject(name: string, value: unknown): void {

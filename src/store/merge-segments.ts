@@ -6,7 +6,7 @@
 
 import { concatenated } from '../base/arrays';
 import { copyResiduals, newResiduals, type Residuals } from '../kernels/residuals';
-import { idAt, idColumn, maxBlockRows, type NewBlock, widerType } from './blocks';
+import { idAt, idColumn, layoutOf, maxBlockRows, type NewBlock, widerType } from './blocks';
 import { type Content, countLive, type RowSet, type StoredSegment } from './content';
 import type { GenerationWriter } from './generations';
 import type { IndexHeader, SegmentFiles } from './manifest';
@@ -19,7 +19,7 @@ import {
   Reader,
   type Reading,
 } from './reader';
-import { layoutOf, SegmentWriter } from './write-segment';
+import { SegmentWriter } from './write-segment';
 
 /** What is merged, and how far it has come. */
 interface Merging {

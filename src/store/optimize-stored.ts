@@ -17,7 +17,7 @@ import type { Space } from '../index/space';
 import { type Chunk, chunksOf, type EvaluationQuery, type TakeChunks } from '../index/truth';
 import type { DenseVectors } from '../index/vectors/dense-vectors';
 import { NO_ROW } from '../kernels/hits';
-import { blocksIn, NO_PARTITION } from './blocks';
+import { blocksIn, layoutOf, NO_PARTITION } from './blocks';
 import type { FolderChange } from './change';
 import { type Content, noVectorsOf, RowSet, type StoredSegment } from './content';
 import { FolderPlace, withContent } from './folder-place';
@@ -29,7 +29,7 @@ import { type BlockName, blockGroups, blockNames, inGroups, type LoadedBlock } f
 import { SearchQueue, together } from './stored-index';
 import { StoredRows } from './stored-rows';
 import { type NextSegment, writeSpace } from './write-index';
-import { layoutOf, memoryOfRow, writeSegment } from './write-segment';
+import { memoryOfRow, writeSegment } from './write-segment';
 
 /**
  * The part of the memory limit that loaded rows of a segment may take; while they are placed they

@@ -4,7 +4,7 @@
  * memory returns. Searches that run at the same time share reads.
  */
 
-import { checkOptions, wrongValue } from '../base/check';
+import { checkByteCount, checkInteger, checkOptions, wrongType, wrongValue } from '../base/check';
 import { LONG_CALL, type LongCall, LongWork, STOPPED, whenAborted } from '../base/long-work';
 import type { SimHasher } from '../hashing/simhash';
 import type { RowsToAdd } from '../index/add-rows';
@@ -27,14 +27,16 @@ import {
   WITHIN_OPTIONS,
 } from '../index/index-options';
 import { type Query, queriesOf, queryOf } from '../index/query';
-
 import type { Stepped, Want } from '../index/searched';
 import type { VectorStorage } from '../index/vectors/row-vectors';
 import type { RowBatch } from '../table/row-batch';
 import type { Vector } from '../vectors/vectors';
 import { StoredColumns } from './columns';
-import type { Content } from './content';
+import { type Content, countLive, openContent, withNewest } from './content';
+import { HttpPlace } from './http-place';
 import { findRows } from './id-hashes';
+import type { Manifest } from './manifest';
+import { neededAt, type Place } from './place';
 import { StoredRows } from './stored-rows';
 
 /** What a stored index has read so far. */
@@ -157,25 +159,16 @@ export class StoredIndex<I extends Id = Id> {
   }
 
   /**
-   * Values of carried columns, by name: of the rows given, in their order, or of all rows that are
-   * there, ascending. Reads these columns and no others.
+   * Carried columns, in the types of the files: of the rows given, in their order, or of all rows
+   * that are there, ascending. Reads these columns and no others.
    */
   async columns(
     names: readonly string[],
     options?: Stopped & { rows?: ArrayLike<number> },
-  ): Promise<Record<string, unknown[]>> {
+  ): Promise<RowBatch> {
     const { rows, signal } = checkOptions(options, { rows: null, ...STOPPED });
     const wanted = rows === undefined ? await this.#columns.rows(signal) : Uint32Array.from(rows);
-    const batch = await this.#columns.batchOf(names, wanted, signal);
-    return Object.fromEntries(names.map((name) => [name, batch.values(name)]));
-  }
-
-  /**
-   * The same of some rows as a batch, in the types of the files.
-   * @internal
-   */
-  async carried(names: readonly string[], rows: Uint32Array): Promise<RowBatch> {
-    return this.#columns.batchOf(names, rows);
+    return this.#columns.batchOf(names, wanted, signal);
   }
 
   /** Numbers of the rows that are there, ascending. */
@@ -211,6 +204,84 @@ export class StoredIndex<I extends Id = Id> {
     const find = (i: number) => this.#one(queries.at(i), request, call.signal);
     return together(queries.count, find, new LongWork(call));
   }
+}
+
+/** How often opening starts again with a newer generation. */
+const TRIES = 5;
+
+/** How an index is opened whose rows stay where they are. */
+export interface OpenStoredOptions {
+  /**
+   * Memory for rows: bytes, or a text such as '2GB'. Searches of an index that fits are as fast as
+   * in memory.
+   */
+  memory: number | string;
+  /**
+   * Opens these segments alone, so that several machines divide an index. Files of others need not
+   * be there. All by default.
+   */
+  segments?: readonly [first: number, last: number] | undefined;
+  /** Stops opening. */
+  signal?: AbortSignal | undefined;
+}
+
+/** How an index on a web host is opened. */
+export interface OpenUrlOptions extends Omit<OpenStoredOptions, 'segments'> {
+  /** Ends a request after so long without progress; 30,000 by default. */
+  timeoutMs?: number | undefined;
+}
+
+/**
+ * Opens a copy of an index folder on a web host that answers range requests. Reads `manifest.json`,
+ * centroids and the places of rows; searches read what they visit, at most 32 requests at a time,
+ * and hold it up to the limit `memory`. A request that fails for a while is tried again. Results
+ * equal those of the index in memory. An index that is published again stays as it was opened, or
+ * its searches fail with an error that says so.
+ *
+ * @example
+ * const opening = openIndexUrl('http://127.0.0.1:9/docs.hs/', { memory: '64MB' });
+ * await opening.catch(({ message }) => {
+ *   console.log(message.slice(0, 41)); // http://127.0.0.1:9/docs.hs/manifest.json:
+ * });
+ */
+export async function openIndexUrl<I extends Id = Id>(
+  url: string | URL,
+  options: OpenUrlOptions,
+): Promise<StoredIndex<I>> {
+  const { timeoutMs, ...given } = checkOptions(options, OPTIONS);
+  return (await openStored(new HttpPlace(url, timeoutMs), given)) as StoredIndex<I>;
+}
+
+const OPTIONS = { memory: null, signal: LONG_CALL.signal, timeoutMs: null };
+
+/** Opens the index of a place, and closes it where it cannot be opened. */
+export async function openStored(
+  place: Place,
+  { memory, segments, signal }: OpenStoredOptions,
+): Promise<StoredIndex> {
+  try {
+    const limit = checkByteCount('memory', memory);
+    const newest = () => neededAt(place, signal);
+    const open = async (newest: Manifest) => {
+      const content = await openContent(place, partOf(newest, segments), signal);
+      const rows = countLive(content.segments, content.removed);
+      return { ...content, manifest: { ...content.manifest, rows } };
+    };
+    return new StoredIndex(await withNewest(newest, TRIES, open), limit);
+  } catch (error) {
+    await place.close();
+    throw error;
+  }
+}
+
+/** A generation with these segments alone. */
+function partOf(manifest: Manifest, range: OpenStoredOptions['segments']): Manifest {
+  if (range === undefined) return manifest;
+  if (!Array.isArray(range)) throw wrongType('segments', 'two integers', range);
+  const { segments: all } = manifest;
+  const first = checkInteger('segments[0]', range[0], 0, all.length - 1);
+  const last = checkInteger('segments[1]', range[1], first, all.length - 1);
+  return { ...manifest, segments: all.slice(first, last + 1) };
 }
 
 /** Runs searches, some at a time: one pass over the blocks serves all of these. */

@@ -23,6 +23,7 @@ import {
   type FileWriter,
   idColumn,
   idType,
+  layoutOf,
   maxBlockRows,
   type NewBlock,
   NO_PARTITION,
@@ -142,22 +143,6 @@ export class SegmentWriter {
     };
     return { firstRow: this.range.firstRow, endRow: this.range.endRow, files };
   }
-}
-
-/** The columns of segments of an index with this header and space. */
-export function layoutOf(
-  { bits, dimensions, vectors, copies }: IndexHeader,
-  space: Space | null,
-  id: string | null,
-): BlockLayout {
-  return {
-    bits,
-    dimensions: dimensions ?? 0,
-    vectors,
-    id,
-    residualBytes: space?.bytesPerEntry ?? 0,
-    copies,
-  };
 }
 
 /**

@@ -13,7 +13,7 @@ import {
 } from '../../src/node';
 import { DirectoryPlace } from '../../src/store/directory';
 import { manifestText, parseManifest } from '../../src/store/manifest';
-import { openStored } from '../../src/store/open';
+import { openStored } from '../../src/store/stored-index';
 import { sparseFromArrow } from '../reference/arrow';
 import { Draws } from '../reference/random';
 import { temporaryFolder } from '../store/collection';

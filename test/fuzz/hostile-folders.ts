@@ -13,7 +13,7 @@ import { checksum } from '../../src/kernels/xxhash';
 import * as api from '../../src/node';
 import { DirectoryPlace } from '../../src/store/directory';
 import { type FolderFile, filesOf } from '../../src/store/manifest';
-import { openStored } from '../../src/store/open';
+import { openStored } from '../../src/store/stored-index';
 import { openArrow } from '../../src/table/arrow/batches';
 import { fileChecksum, KEY } from '../../src/table/sealed/seal';
 import { Draws } from '../reference/random';
@@ -225,7 +225,8 @@ async function asked(index: api.StoredIndex, draws: Draws, ids: readonly api.Id[
   }
   const rows = await index.rows();
   if (index.columnNames.length > 0 && rows.length > 0) {
-    answers.push(await index.columns(['title'], { rows: rows.subarray(0, 3) }));
+    const batch = await index.columns(['title'], { rows: rows.subarray(0, 3) });
+    answers.push(batch.values('title'));
   }
   return answers;
 }

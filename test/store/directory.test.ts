@@ -168,7 +168,7 @@ describe.skipIf(!hasChromium)('an index in the file system of a page', () => {
       await saveIndexDirectory(index as never, directory);
       const stored = await openIndexDirectory(directory, { memory: '8MB' });
       const rows = Array.from(await stored.rows()).slice(6, 9);
-      return { rows, ...(await stored.columns(['size'], { rows })) };
+      return { rows, size: (await stored.columns(['size'], { rows })).values('size') };
     });
     expect(columns).toEqual({ rows: [6, 8, 10], size: [6, 7, 9] });
     const files = new Map(await filesIn(page));

@@ -4,8 +4,7 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { indexToArrow, SimHashIndex } from '../../src/index';
-import { IndexFolder, openIndex } from '../../src/store/index-folder';
-import { saveIndex } from '../../src/store/save-index';
+import { IndexFolder, openIndex, saveIndex } from '../../src/store/index-folder';
 import { Draws } from '../reference/random';
 import { codesFor, temporaryFolder } from './collection';
 

@@ -8,9 +8,8 @@ import { describe, expect, it } from 'vitest';
 import { readWhole } from '../../src/formats/file-io';
 import { Codes, SimHashIndex } from '../../src/index';
 import { RowSet } from '../../src/store/content';
-import { IndexFolder, openIndex } from '../../src/store/index-folder';
+import { IndexFolder, openIndex, saveIndex } from '../../src/store/index-folder';
 import { type Manifest, manifestName, manifestText } from '../../src/store/manifest';
-import { saveIndex } from '../../src/store/save-index';
 import { temporaryFolder } from './collection';
 
 /** Sizes that no test can fill: sparse files, and manifests that claim them. */

@@ -11,8 +11,7 @@ import {
   TextHasher,
 } from '../../src/index';
 import { coreOf } from '../../src/index/simhash-index';
-import { IndexFolder, openIndex } from '../../src/store/index-folder';
-import { saveIndex } from '../../src/store/save-index';
+import { IndexFolder, openIndex, saveIndex } from '../../src/store/index-folder';
 import { RowBatch } from '../../src/table/row-batch';
 import { Draws } from '../reference/random';
 import { quickIf } from '../reference/tags';

@@ -3,8 +3,7 @@
 import { Codes, indexToArrow, SimHashIndex, TextHasher } from '../../src/index';
 import { similaritiesIn } from '../../src/index/answer';
 import { MIN_HASHED_ROWS } from '../../src/store/id-hashes';
-import { IndexFolder, openIndex } from '../../src/store/index-folder';
-import { saveIndex } from '../../src/store/save-index';
+import { IndexFolder, openIndex, saveIndex } from '../../src/store/index-folder';
 import { RowBatch } from '../../src/table/row-batch';
 import { frequenciesToArrow } from '../../src/text/frequency-file';
 import { Draws } from '../reference/random';

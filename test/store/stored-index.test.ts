@@ -11,8 +11,7 @@ import {
   saveIndex,
 } from '../../src/node';
 import { FolderPlace } from '../../src/store/folder-place';
-import { openStored } from '../../src/store/open';
-import type { StoredIndex } from '../../src/store/stored-index';
+import { openStored, type StoredIndex } from '../../src/store/stored-index';
 import { Draws } from '../reference/random';
 import { temporaryFolder } from './collection';
 import { bodiesOf, fileOf, newestIn } from './files';

@@ -3,9 +3,8 @@ import { join } from 'node:path';
 import { expect, it, vi } from 'vitest';
 import { indexToArrow, SimHashIndex } from '../../src/index';
 import { GenerationWriter, newestManifest } from '../../src/store/generations';
-import { IndexFolder, openIndex } from '../../src/store/index-folder';
+import { IndexFolder, openIndex, saveIndex } from '../../src/store/index-folder';
 import type { Manifest } from '../../src/store/manifest';
-import { saveIndex } from '../../src/store/save-index';
 import { bundled } from './child';
 import { codesFor, temporaryFolder } from './collection';
 

@@ -10,10 +10,9 @@ import {
   vectorCheck,
 } from '../../src/store/blocks';
 import { GenerationWriter, newestManifest } from '../../src/store/generations';
-import { IndexFolder, openIndex } from '../../src/store/index-folder';
+import { IndexFolder, openIndex, saveIndex } from '../../src/store/index-folder';
 import type { FolderFile, Manifest } from '../../src/store/manifest';
 import { mergeFolders } from '../../src/store/merge-folders';
-import { saveIndex } from '../../src/store/save-index';
 import { Draws } from '../reference/random';
 import { bundled } from './child';
 import { temporaryFolder } from './collection';

@@ -4,8 +4,7 @@
  */
 
 import { writeSync } from 'node:fs';
-import { openIndex } from '../../src/store/index-folder';
-import { saveIndex } from '../../src/store/save-index';
+import { openIndex, saveIndex } from '../../src/store/index-folder';
 
 const [folder, id] = process.argv.slice(2);
 for (;;) {

@@ -147,7 +147,7 @@ export async function carriedReader(
   names: readonly string[],
 ): Promise<(rows: Uint32Array) => Promise<RowBatch>> {
   if (names.length === 0) return async () => RowBatch.of({});
-  if (!(index instanceof SimHashIndex)) return (rows) => index.carried(names, rows);
+  if (!(index instanceof SimHashIndex)) return (rows) => index.columns(names, { rows });
   const columns = (await folder.columns(names)) ?? RowBatch.of({});
   const live = liveRows(index);
   return async (rows) => columns.select(positionsIn(live, rows));

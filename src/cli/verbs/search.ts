@@ -21,7 +21,7 @@ import {
   SimHashIndex,
 } from '../../node';
 import { HttpPlace } from '../../store/http-place';
-import { openStored } from '../../store/open';
+import { openStored } from '../../store/stored-index';
 import { freeNames } from '../../table/row-batch';
 import { Embedder } from '../../text/embed';
 import { packVectors } from '../../vectors/vectors';
