@@ -18,7 +18,7 @@ import {
   type EachChunks,
   type EvaluationQuery,
   eachRun,
-  type NearVectors,
+  type Nearest,
   nearestByCodes,
   nearestBySparse,
   nearestByVectors,
@@ -134,8 +134,8 @@ export abstract class Evaluable<Self = unknown> implements Measurable {
     return truths.map((truth, i) => ({ ...asked[i], truth }));
   }
 
-  /** The same by dense vectors, with cosines, so that they can be merged with those of others. */
-  near(asked: readonly EvaluationQuery[], k: number, work: LongWork): Promise<NearVectors[]> {
+  /** The same by dense vectors, with scores, so that they can be merged with those of others. */
+  near(asked: readonly EvaluationQuery[], k: number, work: LongWork): Promise<Nearest[]> {
     const { dimensions, kind } = this.parts.dense as DenseVectors;
     const by = { k, dimensions, kind, total: this.rows };
     return nearestByVectors((take) => this.eachChunks(work, take), asked, by, work);

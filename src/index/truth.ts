@@ -10,7 +10,6 @@
 
 import { concatenated } from '../base/arrays';
 import type { LongWork } from '../base/long-work';
-import { shareAt } from '../base/random';
 import { Highest } from '../base/top-k';
 import { NO_ROW, type RowCodes } from '../kernels/hits';
 import { hammingKernel } from '../kernels/kernels';
@@ -33,7 +32,7 @@ import { rowsToPlace } from './rows';
 import type { RowsToPlace } from './space';
 import { heldOutOf } from './train';
 import type { DenseVectors } from './vectors/dense-vectors';
-import { lostDigits, MAX_INT8, type Zeros } from './vectors/rounding';
+import { lostDigits, MAX_INT8, mostLost } from './vectors/rounding';
 import type { RowVectors } from './vectors/row-vectors';
 import type { SparseVectors } from './vectors/sparse-vectors';
 
@@ -119,8 +118,8 @@ function heldOutOfRun(
   return heldOutOf(values, dimensions);
 }
 
-/** The best rows for one query, in any order: all as good as the k-th. */
-class Nearest {
+/** The best rows for one query, taken in any order: all as good as the k-th. */
+export class Nearest {
   readonly #k: number;
   readonly #best: Highest;
   #found: { row: number; score: number }[] = [];
@@ -198,18 +197,19 @@ export async function nearestByVectors(
   asked: readonly EvaluationQuery[],
   { k, dimensions, kind, total }: NearestBy,
   work: LongWork,
-): Promise<NearVectors[]> {
+): Promise<Nearest[]> {
   const width = pointWidth(dimensions);
   const queries = new Int8Array(asked.length * width);
+  const lost = kind === 'int8' ? mostLost(MAX_INT8) : 0;
   const errors = asked.map(({ query }, i) => {
     roundInto(query.unit as Float64Array, { values: queries, width }, i * width);
-    return errorOf(queries, i * width, width);
+    return errorOf(queries, i * width, width) + lost;
   });
-  const collected = asked.map(() => new NearVectors(k, kind));
-  const leastOf = ({ bound }: NearVectors, i: number) => bound - errors[i];
+  const collected = asked.map(() => new Nearest(k));
+  const leastOf = ({ bound }: Nearest, i: number) => bound - errors[i];
   let done = 0;
-  await eachChunks(async (group) => {
-    await runJob(
+  await eachChunks((group) =>
+    runJob(
       {
         task: NEAR_POINTS,
         state: { queries, width },
@@ -222,16 +222,15 @@ export async function nearestByVectors(
           const chunk = group[i];
           for (const [query, one] of asked.entries()) {
             const own = places.subarray(ends[query - 1] ?? 0, ends[query]);
-            if (own.length > 0) collected[query].take(chunk, own, one);
+            if (own.length > 0) takeVectors(collected[query], chunk, own, one);
           }
           for (let at = chunk.first; at < chunk.end; at++) if (chunk.rows[at] !== NO_ROW) done++;
           return [done, total];
         },
       },
       work,
-    );
-    for (const [query, one] of asked.entries()) collected[query].draw(one);
-  });
+    ),
+  );
   return collected;
 }
 
@@ -241,114 +240,29 @@ function pointsOfChunk({ first, end, vectors, ...codes }: Chunk): Int8Array {
   return pointsOf(rows, MOST_OF_ROWS);
 }
 
-/**
- * Of int8 vectors 4 k rows are kept: among these are the k nearest by the vectors as they were
- * given.
- */
-const SPARE = 4;
-
-/** A row that may be among the nearest. */
-interface NearVector {
-  readonly row: number;
-  /** Its cosine by the vector as it is held; `score` by the vector as it was given. */
-  readonly cosine: number;
-  readonly score: number;
-}
-
-/** The nearest rows by dense vectors for one query. */
-export class NearVectors {
-  readonly #k: number;
-  readonly #near: Nearest;
-  /** Rows of int8 vectors, with random digits to be drawn in place of those that rounding lost, */
-  #rounded: { row: number; position: number; cosine: number; held: DenseVectors }[] = [];
-  /** and by row the cosine with such digits. */
-  readonly #given = new Map<number, number>();
-
-  constructor(k: number, kind: DenseVectors['kind']) {
-    this.#k = k;
-    this.#near = new Nearest(kind === 'int8' ? SPARE * k : k);
-  }
-
-  get bound(): number {
-    return this.#near.bound;
-  }
-
-  take({ rows, vectors, first }: Chunk, places: Uint32Array, { query, row: own }: EvaluationQuery) {
-    let count = 0;
-    const positions = new Uint32Array(places.length);
-    for (let i = 0; i < places.length; i++) {
-      const row = rows[first + places[i]];
-      if (row !== NO_ROW && row !== own) positions[count++] = first + places[i];
-    }
-    const held = vectors as DenseVectors;
-    const cosines = held.cosinesOf(positions.subarray(0, count), query.unit as Float64Array);
-    let { bound } = this;
-    for (let i = 0; i < count; i++) {
-      if (cosines[i] < bound) continue;
-      const [row, position, cosine] = [rows[positions[i]], positions[i], cosines[i]];
-      this.#near.take(cosine, row);
-      if (held.kind === 'int8') this.#rounded.push({ row, position, cosine, held });
-      bound = this.bound;
-    }
-  }
-
-  /**
-   * Draws what rounding lost of the rows that are still near. It takes longest, so it follows when
-   * all chunks that are at hand together were taken.
-   */
-  draw({ query }: EvaluationQuery): void {
-    for (const { held, cosine, ...where } of this.#rounded) {
-      if (cosine < this.bound) continue;
-      const lost = lostAt(held, where, query.unit as Float64Array, cosine);
-      this.#given.set(where.row, cosine + lost);
-    }
-    this.#rounded = [];
-  }
-
-  /** Adds a row, as one that was found among other rows. */
-  add({ row, cosine, score }: NearVector): void {
-    if (cosine < this.bound) return;
-    this.#near.take(cosine, row);
-    this.#given.set(row, score);
-  }
-
-  /** The rows from which the nearest are taken. */
-  get found(): NearVector[] {
-    return this.#near.found.map(({ row, score: cosine }) => {
-      return { row, cosine, score: this.#given.get(row) ?? cosine };
+/** Takes the rows at some places of a chunk, by their cosines with the query. */
+function takeVectors(
+  nearest: Nearest,
+  { rows, vectors, first }: Chunk,
+  places: Uint32Array,
+  { query, row: own }: EvaluationQuery,
+): void {
+  const positions = places
+    .map((place) => first + place)
+    .filter((at) => {
+      return rows[at] !== NO_ROW && rows[at] !== own;
     });
+  const held = vectors as DenseVectors;
+  const unit = query.unit as Float64Array;
+  const cosines = held.cosinesOf(positions, unit);
+  for (const [i, at] of positions.entries()) {
+    const [row, norm] = [rows[at], held.normOf(at)];
+    if (held.kind === 'float32') nearest.take(cosines[i], row);
+    else if (cosines[i] >= nearest.bound - mostLost(norm)) {
+      const rounded = { values: held.valuesAt(at) as Int8Array, norm, row };
+      nearest.take(cosines[i] + lostDigits(rounded, held.zeros, unit, cosines[i]), row);
+    }
   }
-
-  get truth(): Truth {
-    const nearest = new Nearest(this.#k);
-    for (const { row, score } of this.found) nearest.take(score, row);
-    return nearest.truth;
-  }
-}
-
-/** Rows that have so many digits in common were equal as they were given too. */
-const TELLING_DIGITS = 4;
-
-/** A random error of a cosine as lost digits may have caused it: alike for equal rows. */
-function lostAt(
-  vectors: DenseVectors,
-  { row, position }: { row: number; position: number },
-  unit: Float64Array,
-  cosine: number,
-): number {
-  const values = vectors.valuesAt(position);
-  let hash = 0;
-  let digits = 0;
-  for (let i = 0; i < values.length; i++) {
-    hash = Math.imul(hash ^ values[i], 0x9e37_79b1) ^ (hash >>> 15);
-    if (values[i] !== 0 && Math.abs(values[i]) !== MAX_INT8) digits++;
-  }
-  // A generator would take longer to seed than the few numbers that are drawn.
-  const seed = digits < TELLING_DIGITS ? row : hash;
-  let place = Math.floor(Math.abs(unit[0]) * 2 ** 52);
-  const random = () => shareAt(seed, place++);
-  const held = { values, norm: vectors.normOf(position) };
-  return lostDigits(held, vectors.zeros as Zeros, { unit, cosine }, random);
 }
 
 /**

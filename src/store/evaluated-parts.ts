@@ -16,7 +16,7 @@ import { type Query, type QueryParts, queryOf } from '../index/query';
 import { type EvaluationSearch, type Measurable, type Visits, visitsOf } from '../index/recall';
 import type { Best } from '../index/search';
 import type { Space } from '../index/space';
-import { type EvaluationQuery, NearVectors } from '../index/truth';
+import { type EvaluationQuery, Nearest } from '../index/truth';
 import type { DenseVectors } from '../index/vectors/dense-vectors';
 import type { VectorStorage } from '../index/vectors/row-vectors';
 import { numberType } from '../table/columns/types';
@@ -37,13 +37,13 @@ export interface EvaluationRows {
 
 /**
  * A row that may be a true neighbour, whose `score` is its cosine as it was given; or an entry that
- * a search may rank, whose `score` is the cosine that it estimates.
+ * a search may rank, whose `score` is the cosine that it estimates and `cosine` the exact one of
+ * the row as it is held.
  */
 interface Line {
   readonly row: number;
   /** The number of partitions that a search for the query visits before. */
   readonly place: number;
-  /** The exact cosine as the row is held. */
   cosine: number;
   readonly score: number;
 }
@@ -83,7 +83,7 @@ export async function evaluatedPart(
         const nearest = near[first + i].found;
         const rows = Uint32Array.from(nearest, ({ row }) => row);
         const places = await index.placesOf(some[i], rows);
-        const lines = nearest.map((one, at) => ({ ...one, place: places[at] }));
+        const lines = nearest.map((one, at) => ({ ...one, place: places[at], cosine: 0 }));
         answers.push({ query: first + i, near: lines, entries });
       }
       batches.push(batchOf(answers));
@@ -198,7 +198,7 @@ function batchOf(answers: readonly PartAnswer[]): TableBatch {
 interface Answers extends EvaluationQuery {
   /** Its own row, once the part was added that has it. */
   row: number | null;
-  readonly near: NearVectors;
+  readonly near: Nearest;
   readonly places: Map<number, number>;
   /** The best first. */
   entries: Line[];
@@ -222,7 +222,7 @@ export class EvaluatedParts implements Measurable {
     const { kind } = parts.dense as DenseVectors;
     this.storage = kind;
     this.answers = askedOf(parts, rows, []).map(({ query, row }) => {
-      return { query, row, near: new NearVectors(k, kind), places: new Map(), entries: [] };
+      return { query, row, near: new Nearest(k), places: new Map(), entries: [] };
     });
     this.#byQuery = new Map(this.answers.map((one) => [one.query, one]));
   }
@@ -240,7 +240,7 @@ export class EvaluatedParts implements Measurable {
       const line = { row: row[i], place: place[i], cosine: cosine[i], score: score[i] };
       if (isNear[i] === 0) answers.entries.push(line);
       else {
-        answers.near.add(line);
+        answers.near.take(line.score, line.row);
         answers.places.set(line.row, line.place);
       }
     }
@@ -254,7 +254,9 @@ export class EvaluatedParts implements Measurable {
   /** The table of a part that has the rows of all. */
   table(): Uint8Array {
     const together = this.answers.map(({ near, places, entries }, query) => {
-      const lines = near.found.map((one) => ({ ...one, place: places.get(one.row) as number }));
+      const lines = near.found.map((one) => {
+        return { ...one, place: places.get(one.row) as number, cosine: 0 };
+      });
       return { query, near: lines, entries };
     });
     const own = this.answers.map(({ row }) => row);

@@ -6,7 +6,7 @@
  */
 
 import { normal } from '../../base/mean-limits';
-import { alea } from '../../base/random';
+import { alea, shareAt } from '../../base/random';
 
 export const MAX_INT8 = 127;
 /** Added before digits are cut off, so that this rounds to the nearest integer. */
@@ -81,25 +81,51 @@ export function withDigits(values: ArrayLike<number>, zeros: Zeros, row: number)
   });
 }
 
+/** Standard deviations of an error beyond which none is expected. */
+const MOST_DEVIATIONS = 5;
+
+/** More than lost digits change the cosine of a row of this length, in steps. */
+export function mostLost(norm: number): number {
+  return (MOST_DEVIATIONS * Math.sqrt(MEAN_SQUARE)) / norm;
+}
+
+/** Rows that have so many digits in common were equal as they were given too. */
+const TELLING_DIGITS = 4;
+
+/** A row as int8, and its length in steps. */
+interface RoundedRow {
+  readonly values: Int8Array;
+  readonly norm: number;
+  readonly row: number;
+}
+
 /**
- * A random error of a row's cosine with a query, as lost digits may have caused it. It is the sum
- * of digits weighted by the query's component across the row, so nearly normal.
+ * A random error of a row's cosine with a query of length 1, as lost digits may have caused it:
+ * alike for equal rows. It is the sum of digits weighted by the query's component across the row,
+ * so nearly normal.
  */
 export function lostDigits(
-  { values, norm }: { readonly values: ArrayLike<number>; readonly norm: number },
+  { values, norm, row }: RoundedRow,
   zeros: Zeros,
-  query: { readonly unit: Float64Array; readonly cosine: number },
-  random: () => number,
+  unit: Float64Array,
+  cosine: number,
 ): number {
   if (norm === 0) return 0;
-  const { unit, cosine } = query;
   const along = cosine / norm;
   const ofZero = zeros.meanSquare;
   let squares = 0;
-  for (let j = 0; j < values.length; j++) {
-    if (Math.abs(values[j]) === MAX_INT8) continue;
-    const across = unit[j] - values[j] * along;
-    squares += across * across * (values[j] === 0 ? ofZero : MEAN_SQUARE);
+  let digits = 0;
+  let hash = 0;
+  for (let i = 0; i < values.length; i++) {
+    const value = values[i];
+    hash = Math.imul(hash ^ value, 0x9e37_79b1) ^ (hash >>> 15);
+    if (Math.abs(value) === MAX_INT8) continue;
+    const across = unit[i] - value * along;
+    if (value !== 0) digits++;
+    squares += across * across * (value === 0 ? ofZero : MEAN_SQUARE);
   }
-  return (normal(random) * Math.sqrt(squares)) / norm;
+  // A generator would take longer to seed than the few numbers that are drawn.
+  const seed = digits < TELLING_DIGITS ? row : hash;
+  let place = Math.floor(Math.abs(unit[0]) * 2 ** 52);
+  return (normal(() => shareAt(seed, place++)) * Math.sqrt(squares)) / norm;
 }
