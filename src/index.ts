@@ -52,6 +52,7 @@ export type {
   IndexWithinOptions,
   Method,
   OptimizeOptions,
+  QueryRecall,
   Rank,
   RecallReport,
   SearchOptions,
@@ -66,7 +67,7 @@ export {
   calibrate,
   type KnownPairs,
 } from './measure/calibrate';
-export { type MeasuredRecall, type MeasureRecallOptions, measureRecall } from './measure/recall';
+export { type MeasureRecallOptions, measureRecall } from './measure/recall';
 export { type DedupOptions, dedup } from './near/dedup';
 export type { ColumnValues, Grouping, Keep } from './near/groups';
 export {

@@ -251,9 +251,24 @@ export function sharesOf(found: ArrayLike<number>, sizes: ArrayLike<number>): Fl
   return shares.filter((_, i) => sizes[i] > 0);
 }
 
-/** The rows of a search for k + 1 without the query's own row: k of them. */
-function withoutOwn({ row: own }: EvaluationQuery, { rows }: Best, k: number): Uint32Array {
-  return own === null ? rows : rows.filter((row) => row !== own).subarray(0, k);
+/**
+ * The share of its true neighbours that each query found among the first k rows of its answer, its
+ * own row aside.
+ */
+export function sharesFound(
+  judging: readonly Evaluated[],
+  rowsOf: (i: number) => Uint32Array,
+  k: number,
+): Float64Array {
+  const counts = judging.map(({ row: own, truth }, i) => {
+    const near = new Set(truth.rows);
+    const rows = rowsOf(i).filter((row) => row !== own);
+    return Math.min(truth.size, rows.subarray(0, k).filter((row) => near.has(row)).length);
+  });
+  return sharesOf(
+    counts,
+    judging.map(({ truth }) => truth.size),
+  );
 }
 
 /** Measures a setting. Queries that are rows are searched for one row more, which is their own. */
@@ -269,15 +284,9 @@ export async function measured(
   const asked = { ...setting, want: setting.want + own };
   const how = { k: k + own, setting: asked, isUnranked: false };
   const { found, ms } = await index.search(judging, how, work);
-  const counts = found.map((one, i) => {
-    const { truth } = judging[i];
-    const near = new Set(truth.rows);
-    const rows = withoutOwn(judging[i], one, k).filter((row) => near.has(row));
-    return Math.min(truth.size, rows.length);
-  });
-  const sizes = judging.map(({ truth }) => truth.size);
+  const shares = sharesFound(judging, (i) => found[i].rows, k);
   return {
-    recall: { ...recallOf(sharesOf(counts, sizes)), ...kind },
+    recall: { ...recallOf(shares), ...kind },
     ms,
     isTrained,
     column: index.storage === 'int8' ? largestColumn(judging) : null,

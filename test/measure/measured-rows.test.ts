@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { SimHashIndex } from '../../src/index';
-import { heldOf, liveRows } from '../../src/measure/recall';
+import { coreOf } from '../../src/index/simhash-index';
+import { heldVectors } from '../../src/measure/recall';
 import { Draws } from '../reference/random';
 
 const DIMENSIONS = 16;
@@ -23,12 +24,10 @@ describe('rows of an index', async () => {
   const index = await made();
 
   it('are those that are there', () => {
-    expect([...liveRows(index)]).toEqual(there);
+    expect([...coreOf(index).rows.liveRows()]).toEqual(there);
     const rows = there.slice(7, 50);
-    const held = heldOf(index, rows);
-    expect([...held.rows]).toEqual(rows);
-    rows.forEach((row, i) => {
-      expect(held.codes.at(i)).toEqual(index.get(`row ${row}`)?.code);
-    });
+    const { values } = heldVectors(index, rows) ?? {};
+    expect(values).toEqual(Float32Array.from(rows.flatMap((row) => [...vectors[row]])));
+    expect(heldVectors(index, [...rows, REMOVED[1]])).toBeNull();
   });
 });

@@ -7,7 +7,6 @@
 import { ascending, concatenated } from '../../base/arrays';
 import { type Measure, measureOf } from '../../codes/measure';
 import { coreOf } from '../../index/simhash-index';
-import { liveRows } from '../../measure/recall';
 import {
   Codes,
   type DenseMatrix,
@@ -87,7 +86,7 @@ export async function readCollection(
   const folder = await IndexFolder.open(path);
   refuseOtherSettings(call, folder);
   const index = await call.long(`opening ${path}`, (work) => folder.index(work));
-  const rows = liveRows(index);
+  const rows = coreOf(index).rows.liveRows();
   const ids = idsOfIndex(index, rows);
   return {
     path,

@@ -10,8 +10,7 @@ import { lowerBound } from '../../base/arrays';
 import { readWhole } from '../../formats/file-io';
 import { formatOfPath } from '../../formats/row-reader';
 import { isAddress } from '../../formats/web-source';
-import { coreOf as internalsOf } from '../../index/simhash-index';
-import { liveRows } from '../../measure/recall';
+import { coreOf, coreOf as internalsOf } from '../../index/simhash-index';
 import {
   type Id,
   IndexFolder,
@@ -149,7 +148,7 @@ export async function carriedReader(
   if (names.length === 0) return async () => RowBatch.of({});
   if (!(index instanceof SimHashIndex)) return (rows) => index.columns(names, { rows });
   const columns = (await folder.columns(names)) ?? RowBatch.of({});
-  const live = liveRows(index);
+  const live = coreOf(index).rows.liveRows();
   return async (rows) => columns.select(positionsIn(live, rows));
 }
 
@@ -165,7 +164,7 @@ export async function rowsOfFilter(
   const filter = call.text('filter');
   if (filter === undefined) return null;
   const carried = parseFilter(filter).columns.filter((name) => isCarried(folder, name));
-  const rows = index instanceof SimHashIndex ? liveRows(index) : await index.rows();
+  const rows = index instanceof SimHashIndex ? coreOf(index).rows.liveRows() : await index.rows();
   const batch = await (await carriedReader(folder, index, carried))(rows);
   // By `checkFilter` what is not carried is the ids of an index in memory.
   const ids = () => Array.from(rows, (row) => (index as SimHashIndex).idOf(row));

@@ -20,7 +20,8 @@ import {
 import { beginning, counted, excerpt, jsonOf } from '../../cli/output/figures';
 import { localName } from '../../formats/web-source';
 import { similaritiesIn } from '../../index/answer';
-import { heldOf, liveRows } from '../../measure/recall';
+import { coreOf } from '../../index/simhash-index';
+import { heldVectors } from '../../measure/recall';
 import { presentRows, reordered, rowsOf } from '../../near/rows';
 import { embed, type Id, type RowBatch, type SimHashIndex, type TextModel } from '../../node';
 import { isIndexFolder } from '../../store/generations';
@@ -105,7 +106,7 @@ export class Explored {
     const { index, columns, shownColumn } = parts;
     this.index = index;
     this.#names = columns?.columns.map(({ name }) => name) ?? [];
-    const rows = liveRows(index);
+    const rows = coreOf(index).rows.liveRows();
     this.rows = rows;
     const texts = columns?.columns.filter(({ fits }) => fits.includes('text')) ?? [];
     this.textColumn =
@@ -207,7 +208,7 @@ export class Explored {
     const rows = presentRows(all);
     const { codes } = await reordered(all, rows, new LongWork());
     return codePoints(rows, codes, (some) => {
-      const vectors = this.#isDense ? heldOf(index, some).vectors : null;
+      const vectors = this.#isDense ? heldVectors(index, some) : null;
       return vectors !== null && 'dimensions' in vectors ? vectors : null;
     });
   }
