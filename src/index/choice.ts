@@ -20,7 +20,7 @@ export interface Target {
 }
 
 /** A setting with what it found. */
-export interface Choice extends Setting {
+interface Choice extends Setting {
   /** False if no setting finds enough: then this one finds most. */
   readonly isEnough: boolean;
   /** Sum over the queries of the shares found. */
@@ -277,7 +277,7 @@ async function recorded(
   // Without vectors the k best are the result; those behind are the best of fewer partitions.
   const want = (isUnranked ? UNRANKED * k : maxWant) + 1; // the own row may be among them
   const setting = { probes: visiting?.probes ?? null, slack: visiting?.slack, want };
-  const { found } = await index.search(asked, { k: 1, setting, isUnranked: true }, work);
+  const found = await index.search(asked, { k: 1, setting, isUnranked: true }, work);
   const seen: Seen[] = [];
   for (const [i, { rows: all }] of found.entries()) {
     const { row: own, truth } = asked[i];

@@ -159,8 +159,8 @@ export interface QueryRecall {
   readonly queries: number;
 }
 
-/** A recall with what the queries and the true neighbours were. */
-export interface EvaluationRecall extends QueryRecall {
+/** What `optimize` chose, and what other queries than the choosing ones found with it. */
+export interface RecallReport extends QueryRecall {
   /** Rows of the index that took no part in training, or queries of the caller. */
   readonly source: 'rows' | 'queries';
   /**
@@ -168,10 +168,6 @@ export interface EvaluationRecall extends QueryRecall {
    * the digits lost by rounding are drawn at random.
    */
   readonly truth: 'cosine' | 'distance';
-}
-
-/** What `optimize` chose, and what other queries than the choosing ones found with it. */
-export interface RecallReport extends EvaluationRecall {
   /** The recall that was asked for. */
   readonly wanted: number;
   /** True if the measured recall is as high as was asked for. */
@@ -179,21 +175,13 @@ export interface RecallReport extends EvaluationRecall {
   /** In words: what makes these figures uncertain. */
   readonly warnings: readonly string[];
   readonly k: number;
-  readonly rank: Rank;
-  /** Measured on one thread, one query at a time; 0 if it was not measured, or too fast for it. */
-  readonly queriesPerSecond: number;
   readonly method: 'scan' | 'partitions';
   /** How many partitions there are and how many a search usually visits; 0 and 0 for a scan. */
   readonly partitions: number;
   readonly probes: number;
   /** A search visits partitions of products at most so far below the mean of the 24 highest. */
   readonly slack: number;
-  /** True where rows are in second partitions too. */
-  readonly copies: boolean;
   readonly oversample: number;
-  /** Which rows took no part in training: see `HeldOut`. */
-  readonly seed: number;
-  readonly heldOutShare: number;
   /** Rows at the time of the measurement, and how many were added and removed since. */
   readonly rows: number;
   readonly rowsAdded: number;
@@ -217,26 +205,35 @@ export function afterChanges(
 }
 
 const COUNT = { min: 0, max: 2 ** 32 };
+const SHARE = { least: 0, most: 1 };
 
 /** What a report in a file must be. */
 const DECLARED = {
+  recall: SHARE,
+  interval: checkInterval,
   queries: COUNT,
   source: ['rows', 'queries'],
   truth: ['cosine', 'distance'],
+  wanted: SHARE,
   reached: checkBoolean,
   warnings: checkNames,
   k: COUNT,
-  rank: RANKS,
   method: ['scan', 'partitions'],
   partitions: COUNT,
-  copies: checkBoolean,
   probes: COUNT,
+  slack: { least: -2, most: 2 },
   oversample: { ...COUNT, min: 1 },
-  seed: COUNT,
   rows: COUNT,
   rowsAdded: COUNT,
   rowsRemoved: COUNT,
 } as const;
+
+function checkInterval(name: string, interval: unknown): void {
+  if (!Array.isArray(interval) || interval.length !== 2) {
+    throw wrongType(name, 'two numbers', interval);
+  }
+  for (const limit of interval) checkNumber(name, limit, 0, 1);
+}
 
 /**
  * The report of a file, checked, since programs print reports and search by them; throws with the
@@ -248,16 +245,6 @@ export function checkReport(report: RecallReport): RecallReport {
     checkDeclared(`report.${name}`, report[name as keyof RecallReport], declared);
   }
   if (report.method === 'partitions') checkInteger('report.probes', report.probes, 1, COUNT.max);
-  for (const name of ['recall', 'wanted', 'heldOutShare'] as const) {
-    checkNumber(`report.${name}`, report[name], 0, 1);
-  }
-  checkNumber('report.slack', report.slack, -2, 2);
-  checkNumber('report.queriesPerSecond', report.queriesPerSecond, 0, Number.MAX_VALUE);
-  const { interval } = report;
-  if (!Array.isArray(interval) || interval.length !== 2) {
-    throw wrongType('report.interval', 'two numbers', interval);
-  }
-  for (const limit of interval) checkNumber('report.interval', limit, 0, 1);
   // Computes `stale` again, so that a file cannot contradict its own counts.
   return afterChanges(report, {});
 }

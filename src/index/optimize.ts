@@ -13,7 +13,6 @@ import { NO_ROW } from '../kernels/hits';
 import { MAX_RESIDUAL_BYTES } from '../kernels/residuals';
 import type { RowsToAdd } from './add-rows';
 import {
-  type Choice,
   COPY_NEIGHBORS,
   COPY_QUERIES,
   chosen,
@@ -29,13 +28,13 @@ import {
   Evaluable,
   type Evaluated,
   type EvaluationSearch,
-  type Figures,
   type Measurable,
   measured,
   type Partitions,
   type QueriesKind,
   type RowPlace,
   reportOf,
+  type Settled,
 } from './recall';
 import type { Best } from './search';
 import { run } from './searched';
@@ -73,7 +72,7 @@ export interface Wanted {
   readonly partitions: number | undefined;
   /** Whether rows are in second partitions too; undefined where it follows from the rows. */
   readonly copies: boolean | undefined;
-  readonly seed: bigint;
+  readonly seed: number;
 }
 
 /** The options of `optimize` with their defaults, checked against each other and the index. */
@@ -95,7 +94,7 @@ export function checkWanted(core: IndexCore, options: OptimizeOptions): Wanted {
     given: isCount ? null : queries,
     partitions,
     copies: copies === undefined ? undefined : checkCopies(core, copies),
-    seed: checkSeed(given.seed),
+    seed: Number(BigInt.asUintN(32, checkSeed(given.seed))),
   };
 }
 
@@ -118,7 +117,7 @@ export async function optimize(
 ): Promise<RecallReport> {
   const before = new MemoryEvaluable(core, core.rows);
   const given = wanted.given && givenSource(core, before, wanted.given, wanted);
-  const { report, index } = await optimized(before, core.origin, { ...wanted, given }, work);
+  const { report, index } = await optimized(before, core.origin, wanted, given, work);
   core.rows = index.held;
   core.report = report;
   return report;
@@ -130,21 +129,22 @@ const SAMPLE_BYTES = 2 ** 28;
 /** Parts of the progress: training, placing, and measuring. */
 const SHARES = [4, 3, 3];
 
-/** What is wanted, with the source of the caller's queries in their place. */
-type SourcedWanted = Omit<Wanted, 'given'> & { readonly given?: EvaluationSource | null };
+/** What is wanted, without the caller's queries. */
+type WantedOf = Omit<Wanted, 'given'>;
 
 /**
- * Optimizes an index: trains a space, places the rows in it, chooses a setting and measures it.
- * Returns the index as it is then.
+ * Optimizes an index: trains a space, places the rows in it, chooses a setting and measures it, by
+ * queries that are given or else by rows. Returns the index as it is then.
  */
 export async function optimized<T extends Evaluable<T>>(
   before: T,
   origin: SpaceOrigin,
-  wanted: SourcedWanted,
+  wanted: WantedOf,
+  given: EvaluationSource | null,
   work: LongWork,
 ): Promise<{ report: RecallReport; index: T }> {
   const [training, placing, measuring] = work.inParts(SHARES);
-  const { source, space } = await newSpace(before, origin, wanted, training);
+  const { source, space } = await newSpace(before, origin, wanted, given, training);
   const isAsBefore = space === null && before.space === null;
   const index = isAsBefore ? before : await before.placed(space, placing);
   const report = await settled(index, source, wanted, measuring);
@@ -156,13 +156,14 @@ export async function optimized<T extends Evaluable<T>>(
 async function newSpace(
   before: Evaluable,
   origin: SpaceOrigin,
-  wanted: SourcedWanted,
+  wanted: WantedOf,
+  given: EvaluationSource | null,
   work: LongWork,
 ): Promise<{ source: EvaluationSource; space: Space | null }> {
   const [training, comparing] = work.inParts([3, 1]);
   const trained = await trainedSpace(before, origin, wanted, training);
   const held = trained?.held ?? null;
-  const source = wanted.given ?? (await rowSource(before, held, wanted, training));
+  const source = given ?? (await rowSource(before, held, wanted, training));
   if (trained === null) return { source, space: null };
   const { space } = trained;
   const { recall, copies } = wanted;
@@ -175,15 +176,11 @@ async function newSpace(
 export async function settled(
   index: Measurable,
   source: EvaluationSource,
-  wanted: Omit<Wanted, 'given'>,
+  wanted: Pick<Wanted, 'recall' | 'k' | 'queries'>,
   work: LongWork,
 ): Promise<RecallReport> {
-  const { choice, figures } = await settle(index, source, wanted, work);
-  const { k, recall } = wanted;
-  return reportOf(index, { k, recall, seed: seedOf(wanted) }, choice, figures);
+  return reportOf(index, wanted, await settle(index, source, wanted, work), source.kind);
 }
-
-export const seedOf = ({ seed }: Pick<Wanted, 'seed'>) => Number(BigInt.asUintN(32, seed));
 
 /** A space, some of the points on which it was trained, and the rows that are held out. */
 interface Trained {
@@ -204,7 +201,7 @@ async function trainedSpace(
   const partitions = wanted.partitions ?? usualPartitions(rows);
   const untrained = untrainedSpace(origin);
   const most = sampleSize(partitions, index.sampleBytes / untrained.width);
-  const sampled = { space: untrained, most, rows, seed: seedOf(wanted) };
+  const sampled = { space: untrained, most, rows, seed: wanted.seed };
   let sample = new TrainingSample(sampled);
   const held = new HeldOut();
   const [reading, training] = work.inParts([1, 4]);
@@ -279,7 +276,7 @@ async function rowSource(
   const held = known ?? new HeldOut();
   if (known === null) await index.eachRun((rows, isHeldOut) => held.take(rows, isHeldOut), work);
   const { rows, isTrained } = held.queries(known !== null);
-  const order = shuffled(rows, seedOf(wanted)).subarray(0, MAX_QUERY_TIMES * queries);
+  const order = shuffled(rows, wanted.seed).subarray(0, MAX_QUERY_TIMES * queries);
   const truth = index.storage === 'none' ? 'distance' : 'cosine';
   const evaluated = async (some: Uint32Array, own: LongWork) => {
     const asked: EvaluationQuery[] = [];
@@ -313,7 +310,7 @@ function givenSource(
   const kind = { source: 'queries', isTrained: false } as const;
   return new EvaluationSource(
     { ...kind, truth: core.vectors === null ? 'distance' : 'cosine' },
-    shuffled(Uint32Array.from(asked.keys()), seedOf(wanted)),
+    shuffled(Uint32Array.from(asked.keys()), wanted.seed),
     asked.length,
     (some, work) =>
       index.evaluated(
@@ -344,25 +341,16 @@ const MAX_CHOOSING = 2000;
 
 /** Evaluation queries in random order, each given out once; their neighbours are found ahead. */
 export class EvaluationSource {
-  readonly kind: QueriesKind;
-  readonly #order: Uint32Array;
-  readonly #ahead: number;
-  readonly #evaluated: (numbers: Uint32Array, work: LongWork) => Promise<Evaluated[]>;
-  #ready: Evaluated[] = [];
+  readonly #ready: Evaluated[] = [];
   #made = 0;
 
   /** Neighbours are found of at least `ahead` queries at the first call. */
   constructor(
-    kind: QueriesKind,
-    order: Uint32Array,
-    ahead: number,
-    evaluated: (numbers: Uint32Array, work: LongWork) => Promise<Evaluated[]>,
-  ) {
-    this.kind = kind;
-    this.#order = order;
-    this.#ahead = ahead;
-    this.#evaluated = evaluated;
-  }
+    readonly kind: QueriesKind,
+    private readonly order: Uint32Array,
+    private readonly ahead: number,
+    private readonly evaluated: (numbers: Uint32Array, work: LongWork) => Promise<Evaluated[]>,
+  ) {}
 
   get isGiven(): boolean {
     return this.kind.source === 'queries';
@@ -370,29 +358,25 @@ export class EvaluationSource {
 
   /** Number of queries that were not given out yet. */
   get left(): number {
-    return this.#ready.length + this.#order.length - this.#made;
-  }
-
-  async #fill(wanted: number, work: LongWork): Promise<void> {
-    const first = this.#made;
-    const more = first === 0 ? Math.max(this.#ahead, wanted) : wanted - this.#ready.length;
-    const end = Math.min(this.#order.length, first + Math.max(0, more));
-    if (end === first) return;
-    this.#made = end;
-    const some = this.#order.subarray(first, end);
-    for (const one of await this.#evaluated(some, work)) this.#ready.push(one);
+    return this.#ready.length + this.order.length - this.#made;
   }
 
   /** The queries that `next` will return, at most `count`. They are not given out. */
   async first(count: number, work: LongWork): Promise<Evaluated[]> {
-    await this.#fill(count, work);
+    const more = this.#made === 0 ? Math.max(this.ahead, count) : count - this.#ready.length;
+    const some = this.order.subarray(this.#made, this.#made + Math.max(0, more));
+    if (some.length > 0) {
+      this.#made += some.length;
+      for (const one of await this.evaluated(some, work)) this.#ready.push(one);
+    }
     return this.#ready.slice(0, count);
   }
 
   /** The next queries, at most `count`. */
   async next(count: number, work: LongWork): Promise<Evaluated[]> {
-    await this.#fill(count, work);
-    return this.#ready.splice(0, count);
+    const next = await this.first(count, work);
+    this.#ready.splice(0, count);
+    return next;
   }
 }
 
@@ -403,12 +387,6 @@ export function shuffled(numbers: ArrayLike<number>, seed: number): Uint32Array 
     Array.from(hashes.keys()).sort((a, b) => hashes[a] - hashes[b]),
     (i) => numbers[i],
   );
-}
-
-/** A chosen setting, and what queries that did not choose it find with it. */
-interface Settled {
-  readonly choice: Choice;
-  readonly figures: Figures;
 }
 
 /**
@@ -437,12 +415,13 @@ async function settle(
       // A single query must choose and measure.
       if (judging.length === 0) judging = choosing;
     }
-    const figures = await measured(index, judging, target.k, choice, source.kind, second);
-    const over = figures.recall.recall - target.recall;
-    if (over >= 0) reached = { choice, figures };
+    const recall = await measured(index, judging, target.k, choice, second);
+    const over = recall.recall - target.recall;
+    const own = { setting: choice, recall, judging };
+    if (over >= 0) reached = own;
     const isNear = over >= 0 && (over <= mostOver || source.left < half);
     if (isNear || !choice.isEnough || retry === MAX_RETRIES || doubt === LESS_DOUBT) {
-      return reached ?? { choice, figures };
+      return reached ?? own;
     }
     if (source.left >= half) choosing = [...choosing, ...judging];
     else doubt = LESS_DOUBT;
@@ -499,15 +478,12 @@ export class MemoryEvaluable extends Evaluable<MemoryEvaluable> {
     asked: readonly EvaluationQuery[],
     how: EvaluationSearch,
     work: LongWork,
-  ): Promise<{ found: Best[]; ms: number }> {
+  ): Promise<Best[]> {
     const found: Best[] = [];
-    let ms = 0;
     for (const { query } of asked) {
-      const start = performance.now();
       found.push(run(this.searchFor(this.held.searched(), query, how)).best);
-      ms += performance.now() - start;
       await work.step();
     }
-    return { found, ms: ms / Math.max(1, asked.length) };
+    return found;
   }
 }

@@ -7,13 +7,12 @@
 import type { LongWork } from '../base/long-work';
 import { mean, meanInterval } from '../base/mean-limits';
 import { pointsOf } from '../kernels/products';
-import type { EvaluationRecall, QueryRecall, RecallReport } from './index-options';
+import type { QueryRecall, RecallReport } from './index-options';
 import { type Query, type QueryParts, queryOf } from './query';
 
 import { type Best, CosineSearch, type Setting } from './search';
 import type { Searched, Work } from './searched';
 import { bytesPerEntryOf, type Space } from './space';
-import { HELD_OUT_CLASSES } from './train';
 import {
   type EachChunks,
   type EvaluationQuery,
@@ -62,12 +61,8 @@ export interface Measurable {
   visitsOf(query: Query): Visits;
   /** For each of some rows how many partitions a search for the query visits before it. */
   placesOf(asked: EvaluationQuery, rows: Uint32Array): Promise<Uint16Array>;
-  /** For each query what a search finds, the likeliest first; `ms` is the time of one. */
-  search(
-    asked: readonly EvaluationQuery[],
-    how: EvaluationSearch,
-    work: LongWork,
-  ): Promise<{ readonly found: readonly Best[]; readonly ms: number }>;
+  /** For each query what a search finds, the likeliest first. */
+  search(asked: readonly EvaluationQuery[], how: EvaluationSearch, work: LongWork): Promise<Best[]>;
 }
 
 /** An index that is optimized and whose searches are measured, in memory or in files. */
@@ -100,7 +95,7 @@ export abstract class Evaluable<Self = unknown> implements Measurable {
     asked: readonly EvaluationQuery[],
     how: EvaluationSearch,
     work: LongWork,
-  ): Promise<{ readonly found: readonly Best[]; readonly ms: number }>;
+  ): Promise<Best[]>;
   /** Where a row is that has a code: its vector, or its code where there are none. */
   protected abstract placeOf(row: number, work: LongWork): Promise<RowPlace>;
 
@@ -216,19 +211,11 @@ export interface Evaluated extends EvaluationQuery {
   readonly truth: Truth;
 }
 
-/** What a setting finds for evaluation queries, as a report states it. */
-export interface Figures {
-  readonly recall: EvaluationRecall;
-  /** Milliseconds of one search. */
-  readonly ms: number;
+/** Which queries measure an index, and how their true neighbours are found. */
+export interface QueriesKind extends Pick<RecallReport, 'source' | 'truth'> {
   /** True if the queries are rows that took part in training. */
   readonly isTrained: boolean;
-  /** The column that makes rows of int8 alike, as nearly all of their length; else null. */
-  readonly column: number | null;
 }
-
-/** Which queries some figures were measured with, and how their true neighbours were found. */
-export type QueriesKind = Pick<EvaluationRecall, 'source' | 'truth'> & Pick<Figures, 'isTrained'>;
 
 /** Recalls are rounded to 1 / UNITS, far below their error: .956 instead of .9559999999999. */
 const UNITS = 1e12;
@@ -277,20 +264,16 @@ export async function measured(
   judging: readonly Evaluated[],
   k: number,
   setting: Setting,
-  { isTrained, ...kind }: QueriesKind,
   work: LongWork,
-): Promise<Figures> {
+): Promise<QueryRecall> {
   const own = judging.some(({ row }) => row !== null) ? 1 : 0;
   const asked = { ...setting, want: setting.want + own };
-  const how = { k: k + own, setting: asked, isUnranked: false };
-  const { found, ms } = await index.search(judging, how, work);
-  const shares = sharesFound(judging, (i) => found[i].rows, k);
-  return {
-    recall: { ...recallOf(shares), ...kind },
-    ms,
-    isTrained,
-    column: index.storage === 'int8' ? largestColumn(judging) : null,
-  };
+  const found = await index.search(
+    judging,
+    { k: k + own, setting: asked, isUnranked: false },
+    work,
+  );
+  return recallOf(sharesFound(judging, (i) => found[i].rows, k));
 }
 
 /** The column that is nearly all of most queries, which have length 1; null if none is. */
@@ -304,50 +287,54 @@ function largestColumn(judging: readonly Evaluated[]): number | null {
   return null;
 }
 
-/** Fewer queries than this get a warning. */
-const FEW_QUERIES = 30;
+/** A setting that was chosen for a recall of the k nearest, and what queries found with it. */
+export interface Settled {
+  readonly setting: Setting;
+  readonly recall: QueryRecall;
+  readonly judging: readonly Evaluated[];
+}
 
-/** The report of a setting that was chosen for this recall of the k nearest. */
+/** The report of a setting. */
 export function reportOf(
-  { storage, space, count: rows }: Measurable,
-  wanted: { readonly k: number; readonly recall: number; readonly seed: number },
-  { probes, slack = 0, want }: Setting,
-  figures: Figures,
+  index: Measurable,
+  wanted: { readonly k: number; readonly recall: number },
+  { setting, recall, judging }: Settled,
+  kind: QueriesKind,
 ): RecallReport {
+  const { probes, slack = 0, want } = setting;
   const isScan = probes === null;
   return {
     wanted: wanted.recall,
-    reached: figures.recall.recall >= wanted.recall,
-    ...figures.recall,
-    warnings: warningsOf(figures),
+    reached: recall.recall >= wanted.recall,
+    ...recall,
+    source: kind.source,
+    truth: kind.truth,
+    warnings: warningsOf(index, judging, kind),
     k: wanted.k,
-    rank: storage === 'none' ? 'estimate' : 'exact',
-    queriesPerSecond: figures.ms === 0 ? 0 : 1000 / figures.ms,
     method: isScan ? 'scan' : 'partitions',
-    partitions: isScan ? 0 : (space?.count ?? 0),
+    partitions: isScan ? 0 : (index.space?.count ?? 0),
     probes: probes ?? 0,
     slack,
-    copies: !isScan && space?.parts.hasCopies === true,
     oversample: Math.ceil(want / wanted.k),
-    seed: wanted.seed,
-    heldOutShare: isScan ? 1 : 1 / HELD_OUT_CLASSES,
-    rows,
+    rows: index.count,
     rowsAdded: 0,
     rowsRemoved: 0,
     stale: false,
   };
 }
 
-function warningsOf({ recall, isTrained, column }: Figures): string[] {
+function warningsOf(
+  { storage }: Measurable,
+  judging: readonly Evaluated[],
+  { isTrained }: QueriesKind,
+): string[] {
   const warnings: string[] = [];
-  if (recall.queries < FEW_QUERIES) {
-    warnings.push(`${recall.queries} evaluation queries say little: give ${FEW_QUERIES} or more`);
-  }
   if (isTrained) {
     warnings.push(
       'evaluation rows took part in training: the index has too few others, or many equal ones',
     );
   }
+  const column = storage === 'int8' ? largestColumn(judging) : null;
   if (column !== null) {
     warnings.push(
       `column ${column} is so much larger than the others that 'int8' keeps little of them, and ` +

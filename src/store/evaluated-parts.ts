@@ -11,7 +11,7 @@ import { Highest } from '../base/top-k';
 import { mostCandidates } from '../index/choice';
 import type { Id } from '../index/ids';
 import type { RecallReport } from '../index/index-options';
-import { EvaluationSource, seedOf, settled, shuffled, type Wanted } from '../index/optimize';
+import { EvaluationSource, settled, shuffled, type Wanted } from '../index/optimize';
 import { type Query, type QueryParts, queryOf } from '../index/query';
 import { type EvaluationSearch, type Measurable, type Visits, visitsOf } from '../index/recall';
 import type { Best } from '../index/search';
@@ -126,7 +126,7 @@ async function entriesOf(
     const byRow = asked.map(() => new Map<number, Line>());
     for (let before = 0, probes = 1; before < space.count; before = probes, probes *= 2) {
       const setting = { probes: Math.min(probes, space.count), want };
-      const { found } = await index.search(asked, { k: 1, setting, isUnranked: true }, work);
+      const found = await index.search(asked, { k: 1, setting, isUnranked: true }, work);
       for (const [i, { rows, cosines: scores }] of found.entries()) {
         const { places } = index.visitsOf(asked[i].query);
         const { own, seconds } = await index.partitionsOf(rows);
@@ -279,7 +279,7 @@ export class EvaluatedParts implements Measurable {
   async search(asked: readonly EvaluationQuery[], how: EvaluationSearch) {
     const best = ({ query }: EvaluationQuery) =>
       this.#best(this.#byQuery.get(query) as Answers, how);
-    return { found: asked.map(best), ms: 0 };
+    return asked.map(best);
   }
 
   /** What `CosineSearch` finds; it ranks all of its candidates. */
@@ -321,7 +321,7 @@ export async function reportOfAnswers(
   const { answers } = index;
   const source = new EvaluationSource(
     { source: 'rows', truth: 'cosine', isTrained: false },
-    shuffled([...answers.keys()], seedOf(wanted)),
+    shuffled([...answers.keys()], wanted.seed),
     answers.length,
     async (some) => Array.from(some, (i) => ({ ...answers[i], truth: answers[i].near.truth })),
   );

@@ -62,8 +62,7 @@ export function optimizeStored(change: FolderChange, wanted: Wanted): Promise<Re
       const placed = await change.opened(place);
       return new StoredEvaluable(placed, change.memory / 2);
     });
-    const asked = { ...wanted, given: null };
-    return (await optimized(before, change.core.origin, asked, work)).report;
+    return (await optimized(before, change.core.origin, wanted, null, work)).report;
   });
 }
 
@@ -240,14 +239,12 @@ export class StoredEvaluable extends Evaluable<StoredEvaluable> {
     asked: readonly EvaluationQuery[],
     how: EvaluationSearch,
     work: LongWork,
-  ): Promise<{ found: Best[]; ms: number }> {
-    const start = performance.now();
+  ): Promise<Best[]> {
     const find = async (i: number) => {
       const search = this.searchFor(this.stored, asked[i].query, how);
       return (await this.#queue.run(search, work.call.signal)).best;
     };
-    const found = await together(asked.length, find, work.quiet());
-    return { found, ms: (performance.now() - start) / Math.max(1, asked.length) };
+    return together(asked.length, find, work.quiet());
   }
 
   /** The exact cosines of rows, by row. */

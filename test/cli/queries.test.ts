@@ -97,7 +97,7 @@ describe('index --optimize --queries', () => {
       const { code, stderr } = await run(all, { cwd, ...options });
       expect([code, stderr]).toEqual([0, expect.any(String)]);
       const { report } = await IndexFolder.open(join(cwd, 'a.hs'));
-      return { ...report, queriesPerSecond: 0 };
+      return report;
     };
     const expected = await optimized(['q.jsonl', '--vector', 'own']);
     expect(expected).toMatchObject({ source: 'queries', queries: 60 });
@@ -151,7 +151,7 @@ describe('index --optimize --queries', () => {
     const again = ['index', 'docs.hs', '--optimize', '--queries', 'q.jsonl', '-q'];
     expect((await run(again, { cwd })).code).toBe(0);
     const { report } = await IndexFolder.open(join(cwd, 'docs.hs'));
-    expect({ ...report, queriesPerSecond: 0 }).toEqual({ ...made, queriesPerSecond: 0 });
+    expect(report).toEqual(made);
   });
 
   it('warns of few queries, and says when one query did all', { tags: 'thorough' }, async () => {

@@ -163,7 +163,7 @@ describe('what optimize reports', () => {
 
   it('is by distance where only codes are held', { tags: 'thorough' }, async () => {
     const index = await made('none');
-    expect(await index.optimize(settings)).toMatchObject({ truth: 'distance', rank: 'estimate' });
+    expect(await index.optimize(settings)).toMatchObject({ truth: 'distance' });
   });
 
   it('is of the queries of the caller', { tags: 'thorough' }, async () => {
@@ -189,8 +189,7 @@ describe('what optimize reports', () => {
     const second = new SimHashIndex({ bits: 128, dimensions: DIMENSIONS, vectors: 'float32' });
     await second.addAll(other);
     for (const one of [index, second]) {
-      const report = await one.optimize({ partitions: 64, queries: 200, recall: 0.9 });
-      expect(report.heldOutShare).toBe(1 / 32);
+      await one.optimize({ partitions: 64, queries: 200, recall: 0.9 });
     }
     const [one, two] = [index, second].map((own) => coreOf(own).rows.space?.parts);
     expect(one).toBeDefined();
@@ -212,10 +211,9 @@ describe('what optimize reports', () => {
     );
   });
 
-  it('warns where queries are few', async () => {
+  it('has a wide interval where queries are few', async () => {
     const queries = clustered(20);
-    const { warnings, interval } = await (await made()).optimize({ partitions: 64, queries });
-    expect(warnings).toEqual(['10 evaluation queries say little: give 30 or more']);
+    const { interval } = await (await made()).optimize({ partitions: 64, queries });
     expect(interval[1] - interval[0]).toBeGreaterThan(0.1);
   });
 
@@ -253,8 +251,7 @@ describe('what optimize reports', () => {
       await (await made()).optimize(settings),
       await (await made()).optimize(settings),
     ];
-    const { queriesPerSecond: _, ...same } = one;
-    expect(two).toMatchObject(same);
+    expect(two).toEqual(one);
   });
 
   it('refuses queries and options that do not fit', async () => {

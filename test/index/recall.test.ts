@@ -85,7 +85,7 @@ describe('recall', () => {
       held.includes(held[0] + 1) ? [...held, count, count + 1] : [...held, count],
     );
     const report = await index.optimize({ queries: 100 });
-    expect(report).toMatchObject({ heldOutShare: 1 / 32, queries: 50, rows: count + 2 });
+    expect(report).toMatchObject({ queries: 50, rows: count + 2 });
     index.remove(0);
     expect(index.report).toMatchObject({ rowsAdded: 0, rowsRemoved: 1, stale: false });
   });
@@ -105,9 +105,7 @@ describe('recall', () => {
     });
     await sparse.addAll(rows);
     const report = await sparse.optimize({ recall: 0.9 });
-    expect(report).toMatchObject({ method: 'scan', heldOutShare: 1, queries: 200 });
-    const { warnings } = await (await made('float32', clustered(30))).optimize();
-    expect(warnings.join()).toMatch(/15 evaluation queries say little/);
+    expect(report).toMatchObject({ method: 'scan', queries: 200 });
   });
 });
 

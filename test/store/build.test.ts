@@ -79,7 +79,7 @@ describe('a build', () => {
     await index.addAll({ values, dimensions: DIMENSIONS }, ids);
     const inMemory = await index.optimize(optimize);
     expect(inMemory.reached).toBe(true); // else it would have chosen again, with other queries
-    expect({ ...report, queriesPerSecond: 0 }).toEqual({ ...inMemory, queriesPerSecond: 0 });
+    expect(report).toEqual(inMemory);
   });
 
   it('without optimize keeps the order of rows', async () => {

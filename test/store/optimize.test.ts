@@ -186,7 +186,7 @@ describe('optimize of a folder', () => {
     const index = await folder.index();
     const report = await folder.optimize(OPTIMIZE);
     const wanted = await index.optimize(OPTIMIZE);
-    expect({ ...report, queriesPerSecond: 0 }).toEqual({ ...wanted, queriesPerSecond: 0 });
+    expect(report).toEqual(wanted);
     expect(folder.report).toEqual(report);
     expect((await folder.columns())?.count).toBe(folder.rowCount);
   });
@@ -293,5 +293,5 @@ it('vectors that are too wide for residual codes are optimized in files as in me
   await saveIndex(index, folder);
   const report = await (await IndexFolder.open(folder)).optimize({ ...wanted, memory: '8MB' });
   const expected = await index.optimize(wanted);
-  expect({ ...report, queriesPerSecond: 0 }).toEqual({ ...expected, queriesPerSecond: 0 });
+  expect(report).toEqual(expected);
 });

@@ -104,7 +104,7 @@ async function fresh({ rows }: Data) {
 
 /** What an index finds, and what it has measured, its speed apart. */
 const stateOf = async (own: SimHashIndex, { queries }: Data) => [
-  { ...own.report, queriesPerSecond: 0 },
+  own.report,
   await own.searchAll(queries, { k: 5 }),
 ];
 

@@ -39,7 +39,7 @@ import {
   openFolder,
   refuseOtherSettings,
 } from '../input/saved-index';
-import { counted, grouped, percent, recallWords } from '../output/figures';
+import { counted, percent, recallWords } from '../output/figures';
 import { openBytes } from '../output/rows';
 
 /** The file of a part with what its rows answer to --evaluate. */
@@ -267,11 +267,9 @@ function wantedOf(call: Call): OptimizeOptions {
   return { recall, k, partitions: call.number('partitions') };
 }
 
-/** Says what searches find, and how fast; of the queries of a file also which of them chose. */
+/** Says what searches find, and how; of the queries of a file also which of them chose. */
 function sayReport(call: Call, report: RecallReport, own: FileQueries | null): void {
-  const speed = `${grouped(Math.round(report.queriesPerSecond))} queries/s `;
-  const how = `${report.queriesPerSecond > 0 ? speed : ''}by ${report.method}`;
-  call.say(`finds ${recallWords(report, own)}; ${how}`);
+  call.say(`finds ${recallWords(report, own)}; by ${report.method}`);
   for (const warning of report.warnings) call.say(warning);
   if (report.truth === 'distance') {
     call.say('this says nothing of the nearest by cosine: an index that holds vectors does');

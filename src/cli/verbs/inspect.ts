@@ -58,9 +58,9 @@ async function indexFacts(path: string) {
 
 /** What `optimize` measured, by which search, and how many rows came and went since then. */
 function recallFact(report: RecallReport): string {
-  const { rank, method, rowsAdded, rowsRemoved, stale } = report;
+  const { method, rowsAdded, rowsRemoved, stale } = report;
   const since = `${grouped(rowsAdded)} rows added and ${grouped(rowsRemoved)} removed since`;
-  const parts = [recallWords(report), `rank ${rank}, method ${method}`];
+  const parts = [recallWords(report), `method ${method}`];
   if (rowsAdded + rowsRemoved > 0) parts.push(since);
   if (stale) parts.push('stale: --optimize measures again');
   return parts.join(', ');
