@@ -189,6 +189,7 @@ export async function writeIndex(
   const { rows, changes: stamp } = core;
   const { space } = rows;
   const before = origin?.manifest ?? null;
+  if (before === null) refuseLoss(origins.get(index)?.manifest, given);
   const carried = carriedBy(core, place, before, given.columns);
   const header = headerOf(core);
   const segments = new WeakSet<Segment>();
@@ -233,6 +234,16 @@ export async function writeIndex(
     files,
   });
   origins.set(index, { path, manifest, segments, space });
+}
+
+/** Throws where files that an index was opened from have what a save elsewhere would leave out. */
+function refuseLoss(from: Manifest | undefined, given: SaveIndexOptions): void {
+  if (from === undefined) return;
+  const had = { columns: from.columns.length > 0, text: from.text, ...from.files };
+  for (const name of ['columns', 'text', 'frequencies'] as const) {
+    if (!had[name] || given[name] !== undefined) continue;
+    throw new Error(`the index was opened with "${name}", which IndexFolder reads: give it again`);
+  }
 }
 
 /**

@@ -291,6 +291,23 @@ it('carries how texts became vectors', async () => {
   expect([opened.generation, opened.rowCount, opened.options.bits]).toEqual([2, 2, 64]);
 });
 
+it('does not lose what the folder carried when it is saved to another one', async () => {
+  const [folder, other] = [newFolder(), newFolder()];
+  const index = new SimHashIndex({ bits: 40 });
+  await index.addAll(codesFor(2, 1));
+  const given = { columns: RowBatch.of({ size: [1, 2] }), text: { tokens: 'words' } };
+  await saveIndex(index, folder, given);
+  const opened = await openIndex(folder);
+  await expect(saveIndex(opened, other)).rejects.toThrow('opened with "columns"');
+  const { columns } = given;
+  await expect(saveIndex(opened, other, { columns })).rejects.toThrow('opened with "text"');
+  await saveIndex(opened, other, given);
+  expect((await (await IndexFolder.open(other)).columns())?.values('size')).toEqual([1, 2]);
+  opened.remove(1);
+  await saveIndex(opened, other);
+  expect((await (await IndexFolder.open(other)).columns())?.values('size')).toEqual([1]);
+});
+
 describe('a writer', () => {
   it('with stale knowledge is refused, with both generations', async () => {
     const folder = newFolder();
