@@ -70,12 +70,7 @@ export {
 export { type MeasureRecallOptions, measureRecall } from './measure/recall';
 export { type DedupOptions, dedup } from './near/dedup';
 export type { ColumnValues, Grouping, Keep } from './near/groups';
-export {
-  type PairBatch,
-  type Pairs,
-  type PairsOptions,
-  pairs,
-} from './near/pairs';
+export { type PairBatch, type PairsOptions, pairs } from './near/pairs';
 export type { DedupPlan } from './near/plan';
 export type { PlanTableOptions } from './near/plan-table';
 export type { RowSource } from './near/rows';

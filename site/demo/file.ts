@@ -143,10 +143,9 @@ export function groupRows(
 ): GroupRow[] {
   const shown = group.map((row) => {
     const isKept = plan.kept[row] === 1;
-    const exact = (plan.cosines ?? plan.jaccards)?.[row];
     const one = rows.slice(row, row + 1);
     const text = kind === 'text' ? (one.texts(name)[0] ?? '') : labelOf(one);
-    return { row, text, isKept, similarity: isKept ? null : (exact ?? null) };
+    return { row, text, isKept, similarity: isKept ? null : (plan.similarities?.[row] ?? null) };
   });
   return shown.sort((a, b) => Number(b.isKept) - Number(a.isKept) || a.row - b.row);
 }

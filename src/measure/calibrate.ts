@@ -181,9 +181,10 @@ export async function calibrateRows(
     known.same.forEach((isSame, i) => void all.push({ isSame, similarity: similarities[i] }));
   }
   for (const { similarity, isSame } of all) tally.score(isSame, tally.levelOf(similarity));
-  const take = ({ a, b, cosines, jaccards }: PairBatch) => {
-    const similarities = (cosines ?? jaccards) as Float64Array;
-    for (let i = 0; i < a.length; i++) tally.join(a[i], b[i], tally.levelOf(similarities[i]));
+  const take = ({ a, b, similarities }: PairBatch) => {
+    for (let i = 0; i < a.length; i++) {
+      tally.join(a[i], b[i], tally.levelOf((similarities as Float64Array)[i]));
+    }
   };
   const compared = await reordered(rows, distinct, work);
   await eachPairs(compared, null, { ...wanted, maxDistance: near.maxDistance }, take, work);

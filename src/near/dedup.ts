@@ -145,7 +145,7 @@ async function planOf(
   const first = known?.count ?? 0;
   const checks = await checksOf(rows.codes, work);
   if (known !== null) checkPlan(known, checks.subarray(0, first));
-  const plan = begunPlan(count, exactMeasure(rows)?.name, known);
+  const plan = begunPlan(count, exactMeasure(rows), known);
   plan.checks.set(checks);
   const present = presentRows(rows).filter((row) => row >= first);
   const joined = known && (await joinKnown(plan, present, rows, request, work));
@@ -195,18 +195,15 @@ function checkGrowth(plan: DedupPlan, { codes }: Rows, given: DedupOptions): voi
 }
 
 /** The known plan, and behind it each other row alone; with similarities where both have them. */
-function begunPlan(count: number, measure: Measure['name'] | undefined, known: DedupPlan | null) {
-  const plan = keptAlone(count, measure);
+function begunPlan(count: number, measure: Measure | null, known: DedupPlan | null) {
+  const isKnown = known === null || known.measure === measure?.name;
+  const plan = keptAlone(count, measure !== null && isKnown ? measure.name : null);
   if (known === null) return plan;
   for (const field of ['groups', 'kept', 'duplicateOf', 'distances', 'checks'] as const) {
     plan[field].set(known[field]);
   }
-  const both = (field: 'cosines' | 'jaccards') => {
-    if (!known[field]) return null;
-    plan[field]?.set(known[field]);
-    return plan[field];
-  };
-  return { ...plan, cosines: both('cosines'), jaccards: both('jaccards') };
+  if (known.similarities !== null) plan.similarities?.set(known.similarities);
+  return plan;
 }
 
 /** Joins new rows to the group of the kept row that is nearest; returns those near to none. */
@@ -235,11 +232,11 @@ async function joinKnown(
 }
 
 /** The columns of a plan that measure dropped rows. */
-type Measured = Pick<DedupPlan, 'duplicateOf' | 'distances' | 'cosines' | 'jaccards'>;
+type Measured = Pick<DedupPlan, 'duplicateOf' | 'distances' | 'similarities'>;
 
 /** Writes the distances and similarities of the `dropped` rows to the rows that they duplicate. */
 export async function measureDropped(
-  { duplicateOf, distances, cosines, jaccards }: Measured,
+  { duplicateOf, distances, similarities }: Measured,
   dropped: Uint32Array,
   rows: Rows,
   work: LongWork,
@@ -251,16 +248,15 @@ export async function measureDropped(
     distances[row] = distance(code, bytes, duplicateOf[row] * bytesPerCode);
     if (i % STEP_ROWS === STEP_ROWS - 1) await work.step();
   }
-  const exact = cosines ?? jaccards;
   const measure = exactMeasure(rows);
-  if (exact === null || measure === null) return;
+  if (similarities === null || measure === null) return;
   // Cosines are fastest where the duplicates of one row follow each other.
   const others = dropped.map((row) => duplicateOf[row]);
   const { members } = byGroup(others, duplicateOf.length);
   const [a, b] = [others, dropped].map((rows) => members.map((i) => rows[i]));
   const found = await exactSimilarities(measure, [rows, rows], { a, b }, work);
   found.forEach((similarity, i) => {
-    exact[b[i]] = similarity;
+    similarities[b[i]] = similarity;
   });
 }
 
@@ -313,8 +309,7 @@ function stepsTo(rows: Rows, near: Nearness): { count: number; at: (step: number
 
 /** The wider plan with `missing` more rows, which the narrower plan keeps: the least near ones. */
 function between(wider: DedupPlan, narrower: DedupPlan | null, missing: number): DedupPlan {
-  const { groups, kept, duplicateOf, distances, cosines, jaccards } = wider;
-  const exact = cosines ?? jaccards;
+  const { groups, kept, duplicateOf, distances, similarities: exact } = wider;
   const nearest = (a: number, b: number) =>
     (exact === null ? 0 : exact[b] - exact[a]) || distances[a] - distances[b] || a - b;
   const only: number[] = [];
@@ -329,7 +324,7 @@ function between(wider: DedupPlan, narrower: DedupPlan | null, missing: number):
   }
   if (narrower === null) return wider;
   // Rows that the narrower plan drops for a row that now stays are duplicates of that row.
-  const closer = narrower.cosines ?? narrower.jaccards;
+  const closer = narrower.similarities;
   for (let row = 0; row < wider.count; row++) {
     const other = narrower.duplicateOf[row];
     if (kept[row] === 1 || kept[other] === 0 || groups[other] !== groups[row]) continue;

@@ -44,16 +44,11 @@ export interface PairsOptions extends Nearness, LongCall {
 
 /** Pairs of rows in the order of (a, b); a < b within one collection. */
 export interface PairBatch extends OrderedPairs {
-  /** Exact cosines with `minCosine`; else null. */
-  readonly cosines: Float64Array | null;
-  /** Exact Jaccard similarities with `minJaccard`; null where only distances are known. */
-  readonly jaccards: Float64Array | null;
-}
-
-/** A stream of batches; each loop over it does the work again. */
-export interface Pairs extends AsyncIterable<PairBatch> {
-  readonly hasCosines: boolean;
-  readonly hasJaccards: boolean;
+  /**
+   * Exact cosines with `minCosine`, Jaccard similarities with `minJaccard`; null where only
+   * distances are known.
+   */
+  readonly similarities: Float64Array | null;
 }
 
 const OPTIONS = { ...NEARNESS, group: null, cell: null, ...LONG_CALL };
@@ -66,7 +61,8 @@ type EqualRows = 'all' | 'first';
 
 /**
  * Finds every pair within a distance or of a similarity, in batches, in the order of rows. Each
- * pair comes once. With two sources, pairs a row of the first with a row of the second.
+ * pair comes once; without any there is one empty batch. With two sources, pairs a row of the first
+ * with a row of the second. Each loop over the batches does the work again.
  *
  * @example
  * const codes = await new SimHasher({ bits: 64 }).hashAll([[1, 0], [0.9, 0.1], [0, 1]]);
@@ -74,13 +70,17 @@ type EqualRows = 'all' | 'first';
  *   console.log(a[0], b[0], distances[0]); // 0 1 0
  * }
  */
-export function pairs(source: RowSource, options: PairsOptions): Pairs;
-export function pairs(left: RowSource, right: RowSource, options: PairsOptions): Pairs;
+export function pairs(source: RowSource, options: PairsOptions): AsyncIterable<PairBatch>;
+export function pairs(
+  left: RowSource,
+  right: RowSource,
+  options: PairsOptions,
+): AsyncIterable<PairBatch>;
 export function pairs(
   left: RowSource,
   second: RowSource | PairsOptions,
   third?: PairsOptions,
-): Pairs {
+): AsyncIterable<PairBatch> {
   const isOne = third === undefined;
   if (isOne && (second instanceof Codes || isIndex(second))) {
     throw wrongType('options', 'an object', undefined);
@@ -90,11 +90,18 @@ export function pairs(
   const options = (third ?? second) as PairsOptions;
   const request = requestOf(ours, theirs, options);
   const call = { ...options };
-  return {
-    hasCosines: request.exact?.name === 'cosine',
-    hasJaccards: request.exact?.name === 'jaccard',
-    [Symbol.asyncIterator]: () => iterated((send) => findPairs(request, send, new LongWork(call))),
+  const found = async (send: Send<PairBatch>) => {
+    let isEmpty = true;
+    const sendSome = (batch: PairBatch) => {
+      isEmpty = false;
+      return send(batch);
+    };
+    await findPairs(request, sendSome, new LongWork(call));
+    if (!isEmpty) return;
+    const none = { a: new Uint32Array(), b: new Uint32Array(), distances: new Uint16Array() };
+    await send({ ...none, similarities: request.exact && new Float64Array() });
   };
+  return { [Symbol.asyncIterator]: () => iterated(found) };
 }
 
 /** Checked options with both collections; `right` is null for pairs within one. */
@@ -153,7 +160,7 @@ function requestOf(
     right,
     maxDistance,
     /** The measure by which pairs are checked, and the lowest one; null where distances decide. */
-    exact: isExact && asked !== null ? { ...asked, name: asked.measure.name } : null,
+    exact: isExact ? asked : null,
     isFirstOnly: equal === 'first',
     codes: group === undefined ? left.codes : groupedCodes(left.codes, group),
     /** Bits in which the codes of a pair must agree, those of the group too. */
@@ -171,7 +178,7 @@ async function findPairs(request: Request, send: Send<PairBatch>, work: LongWork
   const quiet = work.quiet();
   const check = async (pairs: OrderedPairs) => {
     if (exact === null) {
-      await send({ ...pairs, cosines: null, jaccards: null });
+      await send({ ...pairs, similarities: null });
       return;
     }
     const open = isOpen ? pairsWhere(pairs, (i) => isOpen(pairs.a[i], pairs.b[i])) : pairs;
@@ -179,13 +186,7 @@ async function findPairs(request: Request, send: Send<PairBatch>, work: LongWork
     const isNear = (i: number) => reaches(found[i], exact.least);
     const near = pairsWhere(open, isNear);
     if (near.a.length === 0) return;
-    const similarities = found.filter((_, i) => isNear(i));
-    const isCosine = exact.name === 'cosine';
-    await send({
-      ...near,
-      cosines: isCosine ? similarities : null,
-      jaccards: isCosine ? null : similarities,
-    });
+    await send({ ...near, similarities: found.filter((_, i) => isNear(i)) });
   };
   if (request.bySets) await pairsOfSets(request, check, work);
   else {
@@ -222,17 +223,6 @@ async function pairsOfSets(
   const { least, vectors } = rests ?? { least: exact?.least as number, vectors: left.vectors };
   const wanted = { least, isOfSmaller: rests !== undefined, group };
   await setPairs({ ...left, vectors }, right, wanted, measured, work);
-}
-
-/** An empty batch with the columns of a stream, for outputs without any pair. */
-export function noPairs({ hasCosines, hasJaccards }: Pairs): PairBatch {
-  return {
-    a: new Uint32Array(),
-    b: new Uint32Array(),
-    distances: new Uint16Array(),
-    cosines: hasCosines ? new Float64Array() : null,
-    jaccards: hasJaccards ? new Float64Array() : null,
-  };
 }
 
 /** Keys of rows: `count` for each row, one row after another. */

@@ -10,7 +10,7 @@ import { FormatError, type Ids, noColumn } from '../base/check';
 import { RowBatch } from '../table/row-batch';
 import { batchRanges } from '../table/sealed/sealed-table';
 import type { Send } from './pair-order';
-import { type DedupPlan, keptAlone } from './plan';
+import { type DedupPlan, keptAlone, MEASURES } from './plan';
 
 /** Options of writing a plan. */
 export interface PlanTableOptions {
@@ -33,7 +33,7 @@ const INTEGERS = {
 /** Columns that a plan must have, and all that are read. */
 const NEEDED_COLUMNS = ['action', ...Object.keys(INTEGERS)];
 /** All columns that are read; other columns are ignored. */
-export const PLAN_COLUMNS = [...NEEDED_COLUMNS, 'cosine', 'jaccard', 'rest', 'common', 'reviewed'];
+export const PLAN_COLUMNS = [...NEEDED_COLUMNS, ...MEASURES, 'rest', 'common', 'reviewed'];
 /** Rows that a plan may be for, for each of its lines; more where `maxRows` allows them. */
 const MAX_ROWS_PER_LINE = 64;
 /** Rows that a plan of few lines may be for, where callers do not know how many the source has. */
@@ -59,7 +59,7 @@ export interface PlanPart {
 
 /** The lines of some rows of a plan, in this order. */
 function planBatch(plan: DedupPlan, rows: Uint32Array, part: PlanPart): RowBatch {
-  const { count, groups, kept, duplicateOf, distances, cosines, jaccards, checks, reviewed } = plan;
+  const { count, groups, kept, duplicateOf, distances, checks, reviewed } = plan;
   const { ids, textOf, nearOf, source, isRounded = false } = part;
   const rounded = (exact: Float64Array) =>
     Float64Array.from(rows, (row) => (isRounded ? Number(exact[row].toFixed(6)) : exact[row]));
@@ -70,8 +70,7 @@ function planBatch(plan: DedupPlan, rows: Uint32Array, part: PlanPart): RowBatch
     action: Array.from(rows, (row) => ACTIONS[kept[row]]),
     duplicate_of: rows.map((row) => duplicateOf[row]),
     distance: Uint16Array.from(rows, (row) => distances[row]),
-    ...(cosines !== null && { cosine: rounded(cosines) }),
-    ...(jaccards !== null && { jaccard: rounded(jaccards) }),
+    ...(plan.measure && plan.similarities && { [plan.measure]: rounded(plan.similarities) }),
     ...(plan.rests && {
       rest: Array.from(rounded(plan.rests), (rest) => (Number.isNaN(rest) ? null : rest)),
     }),
@@ -110,8 +109,7 @@ export function listedRows({ count, listed }: DedupPlan): Uint32Array {
  * how many rows there are.
  */
 export function doubtfulRows(plan: DedupPlan, only = 0): Uint32Array {
-  const { count, groups, kept, distances } = plan;
-  const exact = plan.cosines ?? plan.jaccards;
+  const { count, groups, kept, distances, similarities: exact } = plan;
   const doubtOf = (row: number) => {
     if (kept[row] === 1) return Number.NEGATIVE_INFINITY;
     return exact === null ? distances[row] : -exact[row];
@@ -167,7 +165,7 @@ export function planOf(
   const actions = valuesOf('action').map((action, i) => keptBy(action, rows[i], file));
   // A row whose action was changed to "keep" duplicates no row.
   const isDropped = (line: number) => actions[line] === 0;
-  const plan = keptAlone(count);
+  const plan = keptAlone(count, null);
   put(plan.duplicateOf, integers('duplicate_of'), isDropped);
   const wrong = plan.duplicateOf.findIndex((other) => other >= count);
   if (wrong >= 0) {
@@ -183,6 +181,7 @@ export function planOf(
   };
   const shares = (found: number[] | null) =>
     found && put(new Float64Array(count).fill(1), found, isDropped);
+  const measure = MEASURES.find((name) => finite(name) !== null) ?? null;
   const [rests, commons] = [numbers('rest'), finite('common')];
   // Spreadsheets write TRUE.
   const isMark = (mark: unknown) => Number(mark === 1 || String(mark).toLowerCase() === 'true');
@@ -193,8 +192,8 @@ export function planOf(
     groups: put(plan.groups, integers('group')),
     checks: put(plan.checks, integers('check')),
     distances: put(plan.distances, integers('distance'), isDropped),
-    cosines: shares(finite('cosine')),
-    jaccards: shares(finite('jaccard')),
+    similarities: measure && shares(finite(measure)),
+    measure,
     ...(rests.some(Number.isFinite) && { rests: shares(rests) as Float64Array }),
     ...(commons && { commons: put(new Float64Array(count), commons) }),
     ...(rows.length < count && { listed }),

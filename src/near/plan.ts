@@ -4,7 +4,7 @@
  */
 
 import { ascending } from '../base/arrays';
-import { checkInteger, wrongType, wrongValue } from '../base/check';
+import { checkInteger, checkOneOf, wrongType, wrongValue } from '../base/check';
 import type { LongWork } from '../base/long-work';
 import type { Codes } from '../codes/codes';
 import type { Measure } from '../codes/measure';
@@ -21,11 +21,11 @@ export interface DedupPlan {
   readonly duplicateOf: Uint32Array;
   /**
    * Distance in bits, and exact similarity, to that row: the cosine or, for codes by 'minwise', the
-   * Jaccard similarity. Null without vectors, and for the other measure.
+   * Jaccard similarity, as `measure` says. Null without vectors.
    */
   readonly distances: Uint16Array;
-  readonly cosines: Float64Array | null;
-  readonly jaccards: Float64Array | null;
+  readonly similarities: Float64Array | null;
+  readonly measure: Measure['name'] | null;
   /**
    * With the option `common`: the share that a row and the row it duplicates have in common of what
    * is left of the shorter one, NaN where it is not known, and the share of each row that is common
@@ -41,6 +41,9 @@ export interface DedupPlan {
   readonly listed?: Uint8Array;
 }
 
+/** The measures of a plan, by which their columns are called. */
+export const MEASURES = ['cosine', 'jaccard'] as const;
+
 /** Throws unless a plan has all of its arrays, one value a row; `name` is for messages. */
 export function checkPlanShape(name: string, plan: DedupPlan): void {
   if (typeof plan !== 'object' || plan === null) throw wrongType(name, 'a plan', plan);
@@ -55,9 +58,10 @@ export function checkPlanShape(name: string, plan: DedupPlan): void {
   check('kept', Uint8Array);
   check('distances', Uint16Array);
   const isThere = (field: keyof DedupPlan) => (plan[field] ?? null) !== null;
-  for (const field of ['cosines', 'jaccards', 'rests', 'commons'] as const) {
+  for (const field of ['similarities', 'rests', 'commons'] as const) {
     if (isThere(field)) check(field, Float64Array);
   }
+  if (isThere('similarities')) checkOneOf(`${name}.measure`, plan.measure, MEASURES);
   for (const field of ['reviewed', 'listed'] as const) if (isThere(field)) check(field, Uint8Array);
 }
 
@@ -100,17 +104,16 @@ export async function checksOf(codes: Codes, work?: LongWork): Promise<Uint32Arr
   return checks;
 }
 
-/** A plan of `count` rows that keeps each alone; with similarities by `measure`. */
-export function keptAlone(count: number, measure?: Measure['name']): DedupPlan {
-  const of = (name: string) => (name === measure ? new Float64Array(count).fill(1) : null);
+/** A plan of `count` rows that keeps each alone; with similarities by `measure`, unless null. */
+export function keptAlone(count: number, measure: DedupPlan['measure']): DedupPlan {
   return {
     count,
     groups: ascending(count),
     kept: new Uint8Array(count).fill(1),
     duplicateOf: ascending(count),
     distances: new Uint16Array(count),
-    cosines: of('cosine'),
-    jaccards: of('jaccard'),
+    similarities: measure && new Float64Array(count).fill(1),
+    measure,
     checks: new Uint32Array(count).fill(NULL_CHECK),
   };
 }

@@ -495,7 +495,7 @@ describe('decisions', () => {
     const plan = {
       ...{ count, groups: Uint32Array.from(pairs), duplicateOf: Uint32Array.from(pairs) },
       kept: Uint8Array.from(codes, (row) => 1 - (row % 2)),
-      ...{ distances: new Uint16Array(count), cosines: null, jaccards: null },
+      ...{ distances: new Uint16Array(count), similarities: null, measure: null },
       checks: (await dedup(index, { maxDistance: 0 })).checks,
     };
     await saveIndex(index, join(cwd, 'many.hs'));

@@ -68,7 +68,7 @@ describe('a plan as text', async () => {
   const small = collection('clustered', 50, 64, 3);
   const plan = await dedup(small, { maxDistance: 4 });
   const ids = Array.from({ length: 50 }, (_, row) => `doc "${row}",\n`);
-  const cosines = Float64Array.from(plan.kept, (kept) => (kept === 1 ? 1 : 0.5));
+  const similarities = Float64Array.from(plan.kept, (kept) => (kept === 1 ? 1 : 0.5));
   const files = ['plan.csv', 'plan.jsonl', 'plan.tsv', 'plan.parquet', 'plan.arrows'];
 
   /** The text of a plan's file. */
@@ -82,7 +82,7 @@ describe('a plan as text', async () => {
   };
 
   it.each(files)('%s comes back as it was, with cosines and ids and without', async (name) => {
-    for (const given of [plan, { ...plan, cosines }]) {
+    for (const given of [plan, { ...plan, similarities, measure: 'cosine' as const }]) {
       for (const options of [undefined, { ids }]) {
         await writePlan(path(name), given, options);
         expect(await readPlan(path(name))).toEqual(given);

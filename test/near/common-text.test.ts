@@ -168,7 +168,7 @@ describe('dedup with common text', async () => {
       expect(overlaps[row]).toBeCloseTo(overlap(row, other), 12);
       const both = inBoth(sets[row], sets[other]);
       const jaccard = both / (sets[row].size + sets[other].size - both);
-      expect(plan.jaccards?.[row]).toBeCloseTo(jaccard, 12);
+      expect(plan.similarities?.[row]).toBeCloseTo(jaccard, 12);
       expect(overlaps[row] >= 0.5 || commons[row] === 1).toBe(true);
     }
     texts.forEach((_, row) => {

@@ -30,7 +30,7 @@ describe.each(['star', 'components'] as const)('by %s', async (grouping) => {
       expect(plan.distances[row]).toBe(bitsApart(codes.at(row), codes.at(plan.duplicateOf[row])));
     }
     expect(plan.kept).toContain(0);
-    expect(plan.cosines).toBeNull();
+    expect(plan.similarities).toBeNull();
   });
 });
 
@@ -81,14 +81,17 @@ it('reports exact cosines where vectors are kept', async () => {
   expect(plan.kept).toContain(0);
   for (let row = 0; row < 120; row++) {
     const cosine = Math.cos(angleBetween(vectors[row], vectors[plan.duplicateOf[row]]));
-    expect(plan.cosines?.[row]).toBeCloseTo(cosine, 5);
+    expect(plan.similarities?.[row]).toBeCloseTo(cosine, 5);
   }
   await index.addAll(vectors);
   const grown = await dedup(index, { maxDistance: 12, extend: plan });
   for (let row = 0; row < 120; row++) {
     expect(grown.kept[120 + row]).toBe(0); // each is there already
     const kept = vectors[grown.duplicateOf[120 + row]];
-    expect(grown.cosines?.[120 + row]).toBeCloseTo(Math.cos(angleBetween(vectors[row], kept)), 5);
+    expect(grown.similarities?.[120 + row]).toBeCloseTo(
+      Math.cos(angleBetween(vectors[row], kept)),
+      5,
+    );
   }
 });
 
@@ -103,7 +106,7 @@ describe('as rows', async () => {
   const codes = collection('clustered', 50, 64, 3);
   const plan = await dedup(codes, { maxDistance: 4 });
   const ids = Array.from({ length: 50 }, (_, row) => `doc "${row}",\n`);
-  const cosines = Float64Array.from(plan.kept, (kept) => (kept === 1 ? 1 : 0.5));
+  const similarities = Float64Array.from(plan.kept, (kept) => (kept === 1 ? 1 : 0.5));
 
   const batchesOf = async (given: DedupPlan, part: PlanPart) => {
     const batches: RowBatch[] = [];
@@ -114,10 +117,10 @@ describe('as rows', async () => {
   };
 
   // Some shares are not known: those of rows for which a person decided.
-  const rests = cosines.map((cosine, row) => (cosine < 1 && row < 25 ? Number.NaN : cosine));
-  const common = { rests, commons: cosines.map((cosine) => 1 - cosine) };
+  const rests = similarities.map((cosine, row) => (cosine < 1 && row < 25 ? Number.NaN : cosine));
+  const common = { rests, commons: similarities.map((cosine) => 1 - cosine) };
 
-  it.each([plan, { ...plan, cosines }, { ...plan, ...common }])(
+  it.each([plan, { ...plan, similarities, measure: 'cosine' as const }, { ...plan, ...common }])(
     'comes back as it was',
     async (given) => {
       expect(planOf(await batchesOf(given, {}), 'plan')).toEqual(given);
@@ -242,7 +245,7 @@ it('extends a plan that leaves similarities out as one that has none', async () 
   const codes = collection('clustered', 60, 64, 1);
   const vectors = { values: Float32Array.from({ length: 120 }, (_, i) => i + 1), dimensions: 2 };
   const plan = await dedup(codes, { maxDistance: 3 });
-  const { cosines: _, jaccards: __, ...without } = plan;
+  const { similarities: _, measure: __, ...without } = plan;
   const grown = (own: object) =>
     dedup(codes, { maxDistance: 3, vectors, extend: own as DedupPlan });
   expect(await grown(without)).toEqual(await grown(plan));
@@ -253,7 +256,7 @@ it.each([
   [{ count: -1 }, RangeError, 'extend."count" expected'],
   [{ kept: [1, 1, 0] }, TypeError, 'extend."kept" expected a Uint8Array'],
   [{ checks: new Uint32Array(2) }, RangeError, 'expected one for each of 5 rows, got 2'],
-  [{ cosines: 7 }, TypeError, 'extend."cosines" expected a Float64Array, got 7'],
+  [{ similarities: 7 }, TypeError, 'extend."similarities" expected a Float64Array, got 7'],
   [{ groups: null }, TypeError, 'extend."groups" expected a Uint32Array, got null'],
 ])('refuses a plan to extend with %o', async (changed, Kind, words) => {
   const codes = collection('uniform', 5, 64, 9);

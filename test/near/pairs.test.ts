@@ -5,7 +5,7 @@ import { COSINE, catchingDistance, catchShare } from '../../src/codes/measure';
 import { SimHashIndex } from '../../src/index/simhash-index';
 import { blocksOf, choicesOf, join, type TableLayout } from '../../src/near/join';
 import { distinctOf, type OrderedPairs, pairsInOrder } from '../../src/near/pair-order';
-import { eachPairs, type Pairs, pairs } from '../../src/near/pairs';
+import { eachPairs, type PairBatch, pairs } from '../../src/near/pairs';
 import { rowsOf } from '../../src/near/rows';
 import { collection, type Pair, pairsByBruteForce, SHAPES } from '../near/collections';
 import { angleBetween, Draws } from '../reference/random';
@@ -184,6 +184,23 @@ it('leaves out null rows', async () => {
   expect(found.length).toBeLessThan(pairsByBruteForce(given, null, 4).length);
 });
 
+it('without pairs there is one empty batch, with the columns of others', async () => {
+  const index = new SimHashIndex({ bits: 64, dimensions: 2, vectors: 'float32' });
+  await index.addAll([
+    [1, 0],
+    [0, 1],
+  ]);
+  const none = { a: new Uint32Array(), b: new Uint32Array(), distances: new Uint16Array() };
+  for (const [options, similarities] of [
+    [{ maxDistance: 1 }, null],
+    [{ minCosine: 0.9 }, new Float64Array()],
+  ] as const) {
+    const batches: PairBatch[] = [];
+    for await (const batch of pairs(index, options)) batches.push(batch);
+    expect(batches).toEqual([{ ...none, similarities }]);
+  }
+});
+
 it('finds pairs at exactly the distance', async () => {
   const codes = Codes.allocate(65, { bits: 64 });
   for (let row = 1; row < 65; row++) codes.at(row)[(row - 1) >> 3] = 1 << ((row - 1) & 7);
@@ -254,9 +271,9 @@ describe('by cosine', async () => {
   it('finds 99 % of the pairs at a cosine, and more of those above', async () => {
     const minCosine = 0.85;
     const found = new Map<string, number>();
-    for await (const { a, b, cosines } of pairs(index, { minCosine })) {
+    for await (const { a, b, similarities } of pairs(index, { minCosine })) {
       a.forEach((row, i) => {
-        found.set(`${row},${b[i]}`, cosines?.[i] ?? Number.NaN);
+        found.set(`${row},${b[i]}`, similarities?.[i] ?? Number.NaN);
       });
     }
     const at = { least: minCosine, bits: 128 };
@@ -341,6 +358,6 @@ describe('refuses', () => {
     ],
     [() => pairs(codes, { maxDistanse: 3 } as never), /did you mean "maxDistance"/],
   ])('%s', (call, message) => {
-    expect(call as () => Pairs).toThrow(message);
+    expect(call as () => AsyncIterable<PairBatch>).toThrow(message);
   });
 });

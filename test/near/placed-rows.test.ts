@@ -74,7 +74,7 @@ describe('an index whose rows lie at other places than their numbers', () => {
       await dedup(index, { minCosine: 0.98 }),
       await dedup(plain, { minCosine: 0.98 }),
     ];
-    expect(plan.cosines).toEqual(wanted.cosines);
+    expect(plan.similarities).toEqual(wanted.similarities);
     expect((await cluster(index, { clusters: 10 })).labels).toEqual(
       (await cluster(plain, { clusters: 10 })).labels,
     );

@@ -32,8 +32,8 @@ async function found(
 ) {
   const vectors = matrixOf(sets);
   const batches = await collected(pairs(await hasher.hashAll(vectors), { ...options, vectors }));
-  return batches.flatMap(({ a, b, jaccards }) =>
-    Array.from(a, (row, i) => `${row}-${b[i]}: ${jaccards?.[i]}`),
+  return batches.flatMap(({ a, b, similarities }) =>
+    Array.from(a, (row, i) => `${row}-${b[i]}: ${similarities?.[i]}`),
   );
 }
 
@@ -121,8 +121,8 @@ describe.each([...collections()])('pairs of sets: %s', (_, sets) => {
     });
     const [left, right] = await Promise.all(held);
     const pairsFound = await collected(pairs(left as never, right as never, { minJaccard: 0.5 }));
-    const listed = pairsFound.flatMap(({ a, b, jaccards }) =>
-      Array.from(a, (row, i) => `${row}-${half + b[i]}: ${jaccards?.[i]}`),
+    const listed = pairsFound.flatMap(({ a, b, similarities }) =>
+      Array.from(a, (row, i) => `${row}-${half + b[i]}: ${similarities?.[i]}`),
     );
     expect(listed).toEqual(truth(sets, 0.5, (a, b) => a < half && b >= half));
   });

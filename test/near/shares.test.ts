@@ -42,14 +42,14 @@ it('pairs and dedup by cosine find at least the share of the near pairs that the
   }
   const index = new SimHashIndex({ bits: 256, dimensions, vectors: 'float32' });
   await index.addAll(rows);
-  const { kept, duplicateOf, cosines } = await dedup(index, { minCosine });
+  const { kept, duplicateOf, similarities } = await dedup(index, { minCosine });
   const paired = new Set([...near].flatMap((pair) => pair.split(' ').map(Number)));
   let alone = 0;
   kept.forEach((isKept, row) => {
     if (isKept === 0) {
       const [low, high] = [row, duplicateOf[row]].sort((a, b) => a - b);
       expect(near.has(`${low} ${high}`)).toBe(true);
-      expect(cosines?.[row]).toBeGreaterThanOrEqual(minCosine - 1e-9);
+      expect(similarities?.[row]).toBeGreaterThanOrEqual(minCosine - 1e-9);
     } else if (!paired.has(row)) alone++;
   });
   expect(alone).toBe(3000 - paired.size);

@@ -46,8 +46,12 @@ function truePairs(least: number): [number, number, number][] {
 }
 
 async function listed(found: ReturnType<typeof pairs>): Promise<[number, number, number][]> {
-  return (await collected(found)).flatMap(({ a, b, jaccards }) =>
-    Array.from(a, (row, i): [number, number, number] => [row, b[i], jaccards?.[i] ?? Number.NaN]),
+  return (await collected(found)).flatMap(({ a, b, similarities }) =>
+    Array.from(a, (row, i): [number, number, number] => [
+      row,
+      b[i],
+      similarities?.[i] ?? Number.NaN,
+    ]),
   );
 }
 
@@ -58,7 +62,6 @@ describe('pairs by minJaccard', () => {
       const truth = truePairs(least);
       expect(truth.length).toBeGreaterThan(3);
       const found = pairs(codes, { minJaccard: least, vectors: matrix });
-      expect(found.hasJaccards).toBe(true);
       expect(await listed(found)).toEqual(truth);
       const byCodes = pairs(codes, { minJaccard: least, vectors: matrix, maxDistance: 512 });
       expect(await listed(byCodes)).toEqual(truth);
@@ -70,8 +73,9 @@ describe('pairs by minJaccard', () => {
 
   it('are estimated from the distance without sets', async () => {
     const found = pairs(codes, { minJaccard: 0.6 });
-    expect(found.hasJaccards).toBe(false);
-    const distances = (await collected(found)).flatMap(({ distances }) => [...distances]);
+    const batches = await collected(found);
+    expect(batches[0].similarities).toBeNull();
+    const distances = batches.flatMap(({ distances }) => [...distances]);
     const largest = Math.max(...distances);
     expect(largest).toBeLessThanOrEqual(Math.floor(0.2 * 512));
   });
@@ -147,9 +151,9 @@ describe('groups of rows whose pairs are checked', () => {
     const groupOf = naiveGroups(sets.length, grouping, isNear);
     expect(Array.from((await groupRows(codes, options)).groupOf)).toEqual(groupOf);
     const plan = await dedup(codes, options);
-    expect(plan.cosines).toBeNull();
+    expect(plan.measure).toBe('jaccard');
     plan.duplicateOf.forEach((kept, row) => {
-      expect(plan.jaccards?.[row]).toBe(jaccardOf(sets[row], sets[kept]));
+      expect(plan.similarities?.[row]).toBe(jaccardOf(sets[row], sets[kept]));
     });
   });
 
@@ -162,8 +166,8 @@ describe('groups of rows whose pairs are checked', () => {
     const cosine = (a: number[], b: number[]) =>
       a.filter((one) => b.includes(one)).length / Math.sqrt(a.length * b.length);
     given.duplicateOf.forEach((kept, row) => {
-      expect(given.cosines?.[row]).toBeCloseTo(cosine(sets[row], sets[kept]), 6);
-      expect(given.cosines?.[row]).toBeGreaterThanOrEqual(0.8 - 1e-9);
+      expect(given.similarities?.[row]).toBeCloseTo(cosine(sets[row], sets[kept]), 6);
+      expect(given.similarities?.[row]).toBeGreaterThanOrEqual(0.8 - 1e-9);
     });
     expect(given.kept.some((kept) => kept === 0)).toBe(true);
   });

@@ -118,7 +118,7 @@ describe('where pairs are checked by vectors', async () => {
       expect([...plan.kept]).toEqual(vectors.map((_, row) => Number(stays(row))));
       for (let row = 1; row < 60; row += 2) {
         const cosine = plan.kept[row] === 1 ? 1 : Math.cos(angleOf(row >> 1));
-        expect(plan.cosines?.[row]).toBeCloseTo(cosine, 5);
+        expect(plan.similarities?.[row]).toBeCloseTo(cosine, 5);
       }
     }
   });

@@ -78,7 +78,7 @@ it('dropped rows are measured in steps', async () => {
   const rows = rowsOf('source', countingCodes(count));
   const duplicateOf = new Uint32Array(count);
   const distances = new Uint16Array(count);
-  const plan = { duplicateOf, distances, cosines: null, jaccards: null };
+  const plan = { duplicateOf, distances, similarities: null };
   const dropped = Uint32Array.from({ length: count - 1 }, (_, i) => i + 1);
   const work = new CountedWork();
   await measureDropped(plan, dropped, rows, work);

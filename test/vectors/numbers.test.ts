@@ -119,8 +119,8 @@ describe('vectors by which pairs of codes are checked', async () => {
       { values: given, dimensions: DIMENSIONS },
       { values: given, ...sparse },
     ]) {
-      for await (const { a, b, cosines } of pairs(codes, { ...options, vectors })) {
-        cosines?.forEach((found, i) => {
+      for await (const { a, b, similarities } of pairs(codes, { ...options, vectors })) {
+        similarities?.forEach((found, i) => {
           expect(found).toBeCloseTo(cosine(row(values, a[i]), row(values, b[i])), 6);
         });
       }
@@ -162,9 +162,9 @@ it.each(['float32', 'int8'] as const)('an index with %s is right or refuses', as
     taken++;
     const expected = cosine(row(values, 0), row(values, 1));
     const digits = vectors === 'float32' ? 6 : 1; // int8 rounds to 1 part in 127
-    const [{ b, cosines }] = await collected(pairs(index, { maxDistance: 64, minCosine: -1 }));
+    const [{ b, similarities }] = await collected(pairs(index, { maxDistance: 64, minCosine: -1 }));
     expect([...b]).toEqual([1]);
-    expect(cosines?.[0]).toBeCloseTo(expected, digits);
+    expect(similarities?.[0]).toBeCloseTo(expected, digits);
     const { kept } = await dedup(index, { maxDistance: 64, minCosine: expected - 0.1 });
     expect([...kept]).toEqual([1, 0]);
   }

@@ -121,7 +121,7 @@ export function summaryText(
   { bits, measure, ids }: Pick<Collection, 'bits' | 'measure' | 'ids'>,
   texts: ReadonlyMap<number, string>,
 ): string {
-  const { duplicateOf, distances, cosines, jaccards, rests, commons } = plan;
+  const { duplicateOf, distances, similarities, rests, commons } = plan;
   const nameOf = (row: number) => (ids === null ? `row ${row}` : `${ids[row]} (row ${row})`);
   const share = rows === 0 ? 0 : (100 * dropped) / rows;
   const counts =
@@ -133,7 +133,7 @@ export function summaryText(
   if (widest.length > 0) lines.push('', 'Widest apart, the first to look at:');
   for (const row of widest) {
     const keptRow = duplicateOf[row];
-    const exact = (cosines ?? jaccards)?.[row];
+    const exact = similarities?.[row];
     const similarity = (exact ?? measure.estimateOf(distances[row], bits)).toFixed(2);
     const name = `${similarityWords(measure)}${exact === undefined ? ' about' : ''} ${similarity}`;
     const rest = rests === undefined ? '' : `, of the rest ${rests[row].toFixed(2)}`;

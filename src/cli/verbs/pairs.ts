@@ -5,7 +5,6 @@
 
 import { idsAt } from '../../base/arrays';
 import { estimatedName, type Measure } from '../../codes/measure';
-import { noPairs } from '../../near/pairs';
 import { type ColumnData, type Ids, type PairBatch, pairs, RowBatch } from '../../node';
 import { isIndexFolder } from '../../store/generations';
 import type { Call } from '../call';
@@ -52,8 +51,6 @@ export async function run(call: Call): Promise<0> {
       await writer.write(RowBatch.of(columnsOf(batch), { firstRow: count }));
       count += batch.a.length;
     }
-    // An empty batch gives an output without pairs the columns of others.
-    if (count === 0) await writer.write(RowBatch.of(columnsOf(noPairs(all))));
     return count;
   });
   await writer.close();
@@ -105,16 +102,13 @@ function pairColumns(
   const estimates = Float64Array.from({ length: bits + 1 }, (_, distance) =>
     Number(measure.estimateOf(distance, bits).toFixed(DIGITS)),
   );
-  return ({ a, b, distances, cosines, jaccards }) => {
-    const exact = cosines ?? jaccards;
-    return {
-      a,
-      b,
-      ...(idsOf.a && { id_a: idsAt(idsOf.a, a) }),
-      ...(idsOf.b && { id_b: idsAt(idsOf.b, b) }),
-      distance: distances,
-      [exact === null ? estimatedName(measure) : measure.name]:
-        exact ?? Float64Array.from(distances, (distance) => estimates[distance]),
-    };
-  };
+  return ({ a, b, distances, similarities }) => ({
+    a,
+    b,
+    ...(idsOf.a && { id_a: idsAt(idsOf.a, a) }),
+    ...(idsOf.b && { id_b: idsAt(idsOf.b, b) }),
+    distance: distances,
+    [similarities === null ? estimatedName(measure) : measure.name]:
+      similarities ?? Float64Array.from(distances, (distance) => estimates[distance]),
+  });
 }

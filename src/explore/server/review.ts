@@ -114,13 +114,13 @@ export class Review {
   /** A group with its rows as members, at most MAX_MEMBERS. */
   group(group: number): GroupAnswer {
     const rows = this.#rowsOf(group);
-    const { kept, duplicateOf, distances, cosines, jaccards } = this.#plan;
+    const { kept, duplicateOf, distances, similarities } = this.#plan;
     const { index } = this.explored;
     const shown = rows.slice(0, MAX_MEMBERS);
     const most = Math.floor(MAX_CHARACTERS / shown.length);
     const texts = this.explored.valuesOf(shown, most);
     const members = shown.map((row, i): Member => {
-      const similarity = (cosines ?? jaccards)?.[row] ?? Number.NaN;
+      const similarity = similarities?.[row] ?? Number.NaN;
       return {
         row,
         id: String(index.idOf(row)),
@@ -172,7 +172,7 @@ export class Review {
     const [plan, rows, held] = [this.#plan, this.#rowsOf(group), this.#held];
     const { codes } = held;
     const estimate = measureOf(codes.origin?.projection).estimateOf;
-    const similarities = plan.cosines ?? plan.jaccards;
+    const { similarities } = plan;
     const chosen = new Set(toKeep);
     const keptRows = rows.filter((row) => chosen.has(row));
     for (const row of rows) {
