@@ -44,7 +44,7 @@ export interface Streams {
 }
 
 /** Options by which verbs read and compare rows: the same for another verb that does. */
-export const OF_ROWS = 'text vector code id from types tokens normalize counting tf-idf'.split(' ');
+export const OF_ROWS = 'text vector code id from types tokens counting tf-idf'.split(' ');
 
 /** One run of a verb: what its command line says, and its way to stdout and stderr. */
 export class Call {

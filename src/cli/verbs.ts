@@ -30,7 +30,6 @@ const SHARED = options({
   '--code COLUMN': 'Read ready codes from this column',
   '--id COLUMN': 'The ids of the rows ("id" where there is one), or none',
   '--tokens KIND = words': 'words, characters:N or shingles:N',
-  '--normalize NAMES: list': 'Take out before texts are split: html, numbers, punctuation',
   '--counting HOW: raw|log|binary = raw': 'How often a word counts',
   '--tf-idf': 'Weigh rare words more; reads the input once more before',
   '--frequencies FILE': 'Weigh words by a table of frequencies that was made before',
@@ -63,7 +62,7 @@ function shared(
 const IN = 'from types';
 const OUT = 'output to force json';
 const SOURCE = 'text vector code id';
-const TEXTS = 'tokens normalize tf-idf';
+const TEXTS = 'tokens tf-idf';
 const NEAR = 'max-distance min-cosine min-jaccard';
 /** How rows are hashed where near ones are looked for: codes are found by their columns' names. */
 const NEAR_HASHING = `${SOURCE} ${TEXTS} counting bits ${IN}`;

@@ -39,8 +39,6 @@ const FORMAT = 'index folder';
 export interface TextSettings {
   /** 'words', 'characters:4', 'shingles:3'. */
   tokens: string;
-  /** Some of 'html', 'numbers' and 'punctuation', sorted. */
-  normalize?: readonly string[];
   counting?: string;
 }
 

@@ -26,14 +26,7 @@ import {
   readerOf,
   SetReader,
 } from './text-set';
-import {
-  checkNormalizations,
-  type Normalization,
-  normalized,
-  type Splitter,
-  splitterOf,
-  type Tokens,
-} from './tokens';
+import { type Splitter, splitterOf, type Tokens } from './tokens';
 
 /** A word of a text, and its value in the text's vector. */
 export interface WeightedWord {
@@ -59,8 +52,6 @@ export interface TextHasherOptions {
    * strings.
    */
   tokens?: Tokens;
-  /** Parts of a text that become a blank before it is split. */
-  normalize?: readonly Normalization[];
   /** The value of n occurrences: n, 1 + ln n, or 1. */
   counting?: Counting;
   /** Weights words by inverse document frequency. The table may grow: weights follow it. */
@@ -76,7 +67,6 @@ const TEXT_HASHER_DEFAULTS = {
   projection: 'signs',
   tokens: 'words',
   counting: 'raw',
-  normalize: [],
   empty: 'error',
 } as const;
 
@@ -86,7 +76,6 @@ const DECLARED = {
   seed: null,
   projection: ['signs', 'gaussian', 'direct', 'minwise'],
   tokens: null,
-  normalize: null,
   counting: ['raw', 'log', 'binary'],
   frequencies: null,
   empty: ['error', 'null'],
@@ -107,7 +96,6 @@ export class TextHasher {
   /** The name that frequency tables record for the tokens. */
   readonly tokensName: string;
   readonly #splitter: Splitter;
-  readonly #rules: readonly Normalization[];
   readonly #counting: Counting;
   readonly #frequencies: FrequencyTable | null;
   /** Of which another thread makes an equal hasher; null if it cannot have the tokens. */
@@ -124,10 +112,8 @@ export class TextHasher {
     const { frequencies, ...own } = given;
     const { bits, seed, projection, tokens, empty } = own;
     const splitter = splitterOf(tokens);
-    const rules = checkNormalizations(own.normalize);
     this.#splitter = splitter;
-    this.#rules = rules;
-    this.tokensName = splitter.kind + (rules.length > 0 ? ` without ${rules.join(' and ')}` : '');
+    this.tokensName = splitter.kind;
     this.#counting = own.counting;
     this.hasher = new SimHasher({ bits, seed, projection, zero: empty });
     if (frequencies !== undefined) {
@@ -137,10 +123,10 @@ export class TextHasher {
       frequencies.checkOrigin({ tokens: this.tokensName });
     }
     this.#frequencies = frequencies ?? null;
-    this.#reader = readerOf(projection, splitter, rules);
+    this.#reader = readerOf(projection, splitter);
     const isSet = projection === 'minwise' && frequencies === undefined;
     this.#sets = isSet && this.#reader instanceof SetReader ? this.#reader : null;
-    this.#options = splitter.isData ? { ...own, normalize: rules } : null;
+    this.#options = splitter.isData ? own : null;
   }
 
   /** Width of a code. */
@@ -272,7 +258,7 @@ export class TextHasher {
     if (count !== Number.POSITIVE_INFINITY) {
       checkInteger('count', count, 0, Number.MAX_SAFE_INTEGER);
     }
-    const tokens = [...this.#splitter.split(normalized(text, this.#rules))];
+    const tokens = [...this.#splitter.split(text)];
     const members = this.#reader.membersOf(text);
     const words = new Map(tokens.map((token, i) => [members[i], token]));
     const { indices, values } = this.vectorize(text);

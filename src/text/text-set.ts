@@ -11,22 +11,14 @@
  */
 
 import { grown } from '../base/arrays';
+import { checkText } from '../base/check';
 import { allZero, type RowCodes } from '../hashing/row-hasher';
 import type { Projection, SimHasher } from '../hashing/simhash';
 import { hasKernels } from '../kernels/memory';
 import { MAX_LETTERS, minwiseKernel, type SetMemory, setMemory } from '../kernels/minwise';
 import { DENSE, wordsKernel } from '../kernels/words';
 import { hashWords } from '../kernels/xxhash';
-import {
-  DENSE_LETTER,
-  hashWord,
-  LETTER,
-  type Normalization,
-  normal,
-  normalized,
-  type Splitter,
-  words,
-} from './tokens';
+import { DENSE_LETTER, hashWord, LETTER, normal, type Splitter, words } from './tokens';
 
 const encoder = new TextEncoder();
 
@@ -41,10 +33,7 @@ export interface MemberReader {
 
 /** Reads texts as the sets of their runs of `width` words; a shorter text is one run. */
 export class SetReader implements MemberReader {
-  constructor(
-    readonly width: number,
-    readonly rules: readonly Normalization[],
-  ) {}
+  constructor(readonly width: number) {}
 
   membersOf(text: string): BigUint64Array {
     const { members, memberCount } = this.#read(text);
@@ -79,8 +68,8 @@ export class SetReader implements MemberReader {
    * words in order, repeats included, or one number of all its words where there are fewer. Valid
    * until the next set is read.
    */
-  #read(given: string): SetMemory {
-    const text = normalized(given, this.rules);
+  #read(text: string): SetMemory {
+    checkText('text', text);
     const kinds = kindTable();
     const { width } = this;
     const memory = setMemory();
@@ -148,25 +137,18 @@ function lettersInto(
  * The fastest reader for these tokens: by words where these are all that counts. Only 'minwise'
  * takes shingles by the numbers of their words; it needs WebAssembly.
  */
-export function readerOf(
-  projection: Projection,
-  { split, wordsInToken }: Splitter,
-  rules: readonly Normalization[],
-): MemberReader {
+export function readerOf(projection: Projection, { split, wordsInToken }: Splitter): MemberReader {
   const isRead = projection === 'minwise' || (wordsInToken === 1 && hasKernels());
-  if (isRead && wordsInToken !== null) return new SetReader(wordsInToken, rules);
-  return new TokenReader(split, rules);
+  if (isRead && wordsInToken !== null) return new SetReader(wordsInToken);
+  return new TokenReader(split);
 }
 
 /** Reads texts by tokens as strings, which any function may make. */
 class TokenReader implements MemberReader {
-  constructor(
-    readonly split: Splitter['split'],
-    readonly rules: readonly Normalization[],
-  ) {}
+  constructor(readonly split: Splitter['split']) {}
 
   membersOf(text: string): BigUint64Array {
-    return hashTokens([...this.split(normalized(text, this.rules))]);
+    return hashTokens([...this.split(text)]);
   }
 }
 

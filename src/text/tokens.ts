@@ -1,12 +1,10 @@
 /**
  * Splits texts into tokens, by an option that is plain data or a function of the caller. 'words',
  * the default, uses no dictionary, so a text has the same tokens on every engine: scripts written
- * without spaces become overlapping pairs of characters. HTML, numbers or punctuation can be taken
- * out before: each rule replaces what it removes by a blank and takes linear time on any text, and
- * rules apply in one order, whatever the order of their names. The hash of a word is its dimension.
+ * without spaces become overlapping pairs of characters. The hash of a word is its dimension.
  */
 
-import { checkOneOf, wrongType, wrongValue } from '../base/check';
+import { checkText, wrongType, wrongValue } from '../base/check';
 import { checksum } from '../kernels/xxhash';
 
 /** A function from a text to its tokens. Frequency tables and codes record its `kind`, if any. */
@@ -41,7 +39,7 @@ export function splitterOf(tokens: Tokens): Splitter {
     const { kind = 'own' } = tokens;
     if (typeof kind !== 'string') throw wrongType('tokens.kind', 'a string', kind);
     const split = (text: string) => {
-      const found: unknown = tokens(text);
+      const found: unknown = tokens(checkText('text', text));
       if (typeof (found as Iterable<string> | null)?.[Symbol.iterator] !== 'function') {
         throw wrongType('tokens', 'a function from a text to texts', found);
       }
@@ -78,7 +76,7 @@ export const DENSE_LETTER = /* @__PURE__ */ new RegExp(`^[${DENSE}]`, 'u');
 
 /** Unicode's NFKC form in lower case. Skips NFKC, which is slow, for ASCII. */
 export function normal(text: string): string {
-  if (typeof text !== 'string') throw wrongType('text', 'a string', text);
+  checkText('text', text);
   return (IS_ASCII.test(text) ? text : text.normalize('NFKC')).toLowerCase();
 }
 
@@ -110,51 +108,6 @@ function runsOf(parts: readonly string[], count: number, separator: string): str
   if (parts.length === 0) return [];
   const runs = Math.max(1, parts.length - count + 1);
   return Array.from({ length: runs }, (_, i) => parts.slice(i, i + count).join(separator));
-}
-
-const NORMALIZATIONS = ['html', 'numbers', 'punctuation'] as const;
-export type Normalization = (typeof NORMALIZATIONS)[number];
-
-/**
- * Matches comments, scripts and styles with their content, and tags, which have no `<` inside. A
- * comment or script that is not closed ends with the text, so that no part is searched twice.
- */
-const MARKUP =
-  /<!--[\s\S]*?(?:-->|$)|<(script|style)\b[^<>]*>[\s\S]*?(?:<\/\1\b[^<>]*>|$)|<[a-z/!?][^<>]*>/gi;
-const REFERENCE = /&(?:#(\d{1,7})|#x([0-9a-f]{1,6})|(amp|lt|gt|quot|apos|nbsp));/gi;
-const NAMED: Record<string, string> = {
-  amp: '&',
-  lt: '<',
-  gt: '>',
-  quot: '"',
-  apos: "'",
-  nbsp: ' ',
-};
-
-const RULES: Record<Normalization, (text: string) => string> = {
-  html: (text) => text.replaceAll(MARKUP, ' ').replaceAll(REFERENCE, characterOf),
-  numbers: (text) => text.replaceAll(/\p{N}+/gu, ' '),
-  punctuation: (text) => text.replaceAll(/[\p{P}\p{S}]+/gu, ' '),
-};
-
-/** The character of a reference such as `&lt;` or `&#60;`; a number beyond Unicode stays. */
-function characterOf(all: string, decimal?: string, hex?: string, name?: string): string {
-  if (name !== undefined) return NAMED[name.toLowerCase()];
-  const point = decimal === undefined ? Number.parseInt(hex as string, 16) : Number(decimal);
-  return point <= 0x10_ffff ? String.fromCodePoint(point) : all;
-}
-
-/** Checks the names of rules; returns them in the order in which they apply. */
-export function checkNormalizations(given: unknown): readonly Normalization[] {
-  if (!Array.isArray(given)) throw wrongType('normalize', 'an array of names', given);
-  for (const one of given) checkOneOf('normalize', one, NORMALIZATIONS);
-  return NORMALIZATIONS.filter((one) => given.includes(one));
-}
-
-/** Applies the rules to a text. Throws a TypeError if it is no string. */
-export function normalized(text: string, rules: readonly Normalization[]): string {
-  if (typeof text !== 'string') throw wrongType('text', 'a string', text);
-  return rules.reduce((rest, rule) => RULES[rule](rest), text);
 }
 
 const encoder = /* @__PURE__ */ new TextEncoder();

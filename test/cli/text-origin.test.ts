@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { rowsOf, run } from './run';
+import { run } from './run';
 
 /** Codes of texts that were read otherwise are refused wherever rows meet rows. */
 
@@ -85,51 +85,4 @@ it('codes by frequencies are for an index with the same table', async () => {
   expect((await run(['search', at('tfidf.hs'), at('own.arrow')])).code).toBe(0);
   const { code, stderr } = await run(['search', at('tfidf.hs'), at('same.arrow')]);
   expect([code, stderr]).toEqual([1, expect.stringMatching(/frequencies of 12 documents/)]);
-});
-
-describe('--normalize', () => {
-  const pages = docs.map(({ id, text }, i) => {
-    return { id, text: `<p title="${i}">${text.replaceAll(/\d+/g, String(i * 7))}</p>` };
-  });
-  const rules = ['--normalize', 'numbers,html'];
-
-  it('is kept by an index, which reads appended rows and queries so', async () => {
-    writeFileSync(at('pages.jsonl'), lines(pages));
-    const made = await run(['index', at('pages.jsonl'), ...rules, '-o', at('pages.hs')]);
-    expect(made.code).toBe(0);
-    const info = await run(['info', at('pages.hs')]);
-    expect(info.stdout).toContain('normalize html,numbers');
-    const query = 'the th house on the hill has a red door and small windows';
-    const found = await run([
-      'search',
-      at('pages.hs'),
-      '--query',
-      query,
-      '--max-distance',
-      '0',
-      '--json',
-    ]);
-    expect(found.stdout.trim().split('\n')).toHaveLength(pages.length);
-    const again = ['index', at('pages.jsonl'), '--id', 'none', '--append', '-o', at('pages.hs')];
-    const refused = await run([...again, '--normalize', 'html']);
-    expect([refused.code, refused.stderr]).toEqual([
-      1,
-      expect.stringContaining('was made with --normalize html,numbers, not html'),
-    ]);
-  });
-
-  it('makes equal what differs in numbers and tags alone', async () => {
-    const plan = async (...more: string[]) => {
-      const { stdout } = await run(['dedup', at('pages.jsonl'), '--text', 'text', ...more]);
-      return rowsOf<{ jaccard: number; action: string }>(stdout).filter(
-        ({ jaccard, action }) => jaccard === 1 && action === 'drop',
-      ).length;
-    };
-    expect([await plan(), await plan(...rules)]).toEqual([0, pages.length - 1]);
-  });
-
-  it('names what it does not know', async () => {
-    const { code, stderr } = await run(['pairs', at('docs.jsonl'), '--normalize', 'case']);
-    expect([code, stderr]).toEqual([2, expect.stringMatching(/--normalize expected .*html/)]);
-  });
 });

@@ -281,7 +281,7 @@ it('carries how texts became vectors', async () => {
   const hasher = new TextHasher({ frequencies });
   const index = new SimHashIndex({ bits: 64 });
   await index.addAll(texts.map((text) => hasher.vectorize(text)));
-  const text = { tokens: 'words', counting: 'raw', normalize: ['html'] };
+  const text = { tokens: 'words', counting: 'raw' };
   await saveIndex(index, folder, { text, frequencies });
   await (await IndexFolder.open(folder)).remove([1]);
   const opened = await IndexFolder.open(folder);

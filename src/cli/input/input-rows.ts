@@ -173,7 +173,6 @@ interface TextTerms {
 function textSettingsOf(call: Call): TextSettings {
   return {
     tokens: call.text('tokens') as string,
-    ...(call.has('normalize') && { normalize: [...call.list('normalize')].sort() }),
     counting: call.text('counting') ?? 'raw',
   };
 }
@@ -181,7 +180,7 @@ function textSettingsOf(call: Call): TextSettings {
 /** A hasher of texts; `like` one of vectors: by 'minwise' a text becomes another vector, a set. */
 export function textHasherOf({ settings, frequencies }: TextTerms, like?: SimHasher): TextHasher {
   return new TextHasher({
-    ...(settings as Pick<TextHasherOptions, 'tokens' | 'normalize' | 'counting'>),
+    ...(settings as Pick<TextHasherOptions, 'tokens' | 'counting'>),
     frequencies: frequencies ?? undefined,
     empty: 'null',
     ...(like && { bits: like.bits, seed: like.seed }),

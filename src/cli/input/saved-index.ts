@@ -87,12 +87,10 @@ export function refuseOtherSettings(
 ): void {
   const { bits, seed, projection, vectors } = folder.options;
   const text = folder.text !== null && 'tokens' in folder.text ? folder.text : null;
-  const { tokens, normalize, counting } = text ?? {};
-  const ofText = { tokens, normalize, counting };
-  const own = { bits, seed, projection, vectors, ...(text && ofText) };
+  const ofText = text && { tokens: text.tokens, counting: text.counting };
+  const own = { bits, seed, projection, vectors, ...ofText };
   for (const [name, value] of Object.entries(own)) {
-    // --normalize is a list, which an index keeps sorted.
-    const given = call.has(name) ? [...call.list(name)].sort().join(',') : undefined;
+    const given = call.has(name) ? call.text(name) : undefined;
     if (given === undefined || given === String(value)) continue;
     const is = value === undefined ? `no --${name}` : `--${name} ${value}`;
     call.fail(`${folder.path} was made with ${is}, not ${given}: leave out --${name}`);

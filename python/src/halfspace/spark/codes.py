@@ -57,7 +57,7 @@ def fingerprint(
     (arrays of numbers), of texts, or of sparse rows (a map, or two columns: indices and values). With
     `keep_columns` this stays. All columns go through Python: select those that are wanted. A null, a text
     without words and a zero vector have a null code. `on_error="null"`: so have rows that cannot be
-    hashed. Further options, for texts: tokens, normalize, counting, and frequencies, a path that each
+    hashed. Further options, for texts: tokens, counting, and frequencies, a path that each
     worker has of a table that `halfspace frequencies` made of a sample.
 
     >>> codes = fingerprint(rows.select("id", "embedding"), "embedding", bits=128)

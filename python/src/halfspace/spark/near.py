@@ -71,7 +71,7 @@ class Source:
     def words(self, max_distance: int | None) -> list[str]:
         """How the command reads and compares rows exactly, from a file. Without a distance it finds texts by
         their keys."""
-        how = {name: value for name, value in self.hashing.items() if name in ("tokens", "normalize")}
+        how = {"tokens": self.hashing["tokens"]} if "tokens" in self.hashing else {}
         words = [f"--{self.kind}", "source", *options(bits=self.bits, max_distance=max_distance)]
         return [*words, *options(**self.least, **how, within=self.within and "within")]
 
