@@ -10,7 +10,6 @@ export {
   type ClusterSource,
   type Clusters,
   cluster,
-  type PointKind,
 } from './clusters/cluster';
 export {
   clusterByDensity,

@@ -32,16 +32,11 @@ export interface ClusterOptions extends LongCall {
   clusters: number;
   /** Seed of the samples and of the starts. */
   seed?: number | bigint;
-  /** Most exemplars of a cluster: the rows most like all of its rows. */
-  exemplars?: number;
 }
 
-const CLUSTER_DEFAULTS = { seed: 0, exemplars: 5 } as const;
+const CLUSTER_DEFAULTS = { seed: 0 } as const;
 
 export interface Clusters {
-  readonly count: number;
-  /** What was clustered: dense vectors where there are any, else codes as vectors of ±1. */
-  readonly by: PointKind;
   /**
    * For each row the cluster of its nearest centroid; -1 for rows that are null, removed or
    * all-zero. A cluster that would be empty, as where many rows are equal, gets a row that is far
@@ -49,7 +44,7 @@ export interface Clusters {
    */
   readonly labels: Int32Array;
   readonly clusters: Cluster[];
-  /** Unit vectors, one after another; by 'bits' with a value for each bit. */
+  /** Unit vectors, one after another; of codes with a value for each bit. */
   readonly centroids: Float64Array;
   /** Mean cosine of the rows to their own centroids. */
   readonly objective: number;
@@ -58,7 +53,6 @@ export interface Clusters {
 const OPTIONS = {
   clusters: { min: 1, max: 2 ** 24 },
   seed: null,
-  exemplars: { min: 0, max: 10_000 },
   ...LONG_CALL,
 } as const;
 
@@ -74,20 +68,18 @@ export async function cluster(source: ClusterSource, options: ClusterOptions): P
   const given = { ...CLUSTER_DEFAULTS, ...checkOptions(options, OPTIONS) };
   const count = checkInteger('clusters', given.clusters, 1, 2 ** 24);
   const seed = String(checkSeed(given.seed));
-  const { exemplars } = given;
   const work = new LongWork(given);
-  const { points, by } = await pointsOf(source, work);
+  const points = await pointsOf(source, work);
   const { rows } = points;
   if (rows.length === 0) throw new Error('cluster() needs rows, the source has none');
   if (count > rows.length) {
     throw wrongValue('clusters', `at most ${rows.length}, a row for each cluster`, count);
   }
   const { nearest, centroids } = await kMeans(points, { clusters: count, seed }, work);
-  const described = { count, centroids, exemplars };
-  const clusters = await summaries(points, nearest, described, work.quiet());
+  const clusters = await summaries(points, nearest, { count, centroids }, work.quiet());
   const total = clusters.reduce((sum, { cohesion, size }) => sum + cohesion * size, 0);
   const objective = total / rows.length;
-  return { count, by, labels: labelsOf(points, nearest), clusters, centroids, objective };
+  return { labels: labelsOf(points, nearest), clusters, centroids, objective };
 }
 
 /** Starts, and most iterations of each; and of the moves over all rows where a start has all. */
@@ -276,29 +268,19 @@ function indexAtSum(weights: Float64Array, isTaken: Uint8Array, target: number):
 /** Codes, the rows of an index, or vectors one after another. */
 export type ClusterSource = RowSource | DenseMatrix;
 
-/** What points are made of: vectors, or codes as vectors of ±1. */
-export type PointKind = 'vectors' | 'bits';
-
-/** Points, and what they were made of. */
-interface SourcePoints {
-  readonly points: Points;
-  readonly by: PointKind;
-}
-
 /** The points of a source: of its dense vectors where it has any, else of its codes. */
-async function pointsOf(source: ClusterSource, work: LongWork): Promise<SourcePoints> {
+async function pointsOf(source: ClusterSource, work: LongWork): Promise<Points> {
   if (source instanceof Codes || isIndex(source)) return pointsOfRows(rowsOf('source', source));
   if (!isDenseMatrix(source)) {
     throw wrongType('source', 'Codes, a SimHashIndex or { values, dimensions }', source);
   }
   const rowCount = checkDenseMatrix(source, 'source');
-  return { points: await matrixPoints(source, rowCount, work), by: 'vectors' };
+  return matrixPoints(source, rowCount, work);
 }
 
 /** `pointsOf` for the rows of codes or of an index. */
-export function pointsOfRows({ codes, vectors }: Rows): SourcePoints {
-  if (vectors === null || vectors.kind === 'sparse')
-    return { points: codePoints(codes), by: 'bits' };
+export function pointsOfRows({ codes, vectors }: Rows): Points {
+  if (vectors === null || vectors.kind === 'sparse') return codePoints(codes);
   // Of rows that the index has now: the vector of one that is removed later stays readable.
   const { count: rowCount, validity } = codes;
   const held = vectors as DenseVectors;
@@ -306,7 +288,7 @@ export function pointsOfRows({ codes, vectors }: Rows): SourcePoints {
   const normOf = (row: number) => held.normOf(row);
   const rows = ascending(rowCount).filter((row) => isValid(validity, row) && normOf(row) > 0);
   const valuesAt = (row: number) => held.valuesAt(row);
-  return { points: unitPoints({ rowCount, dimensions, rows }, valuesAt, normOf), by: 'vectors' };
+  return unitPoints({ rowCount, dimensions, rows }, valuesAt, normOf);
 }
 
 /** Rows of a step. */

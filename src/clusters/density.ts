@@ -24,14 +24,11 @@ export interface DensityOptions extends LongCall {
   minClusterSize?: number;
   /** How many others must be near a row in a dense region. */
   minSamples?: number;
-  /** Most exemplars of a cluster: the rows most like all of its rows. */
-  exemplars?: number;
 }
 
-const DENSITY_DEFAULTS = { minClusterSize: 5, minSamples: 5, exemplars: 5 } as const;
+const DENSITY_DEFAULTS = { minClusterSize: 5, minSamples: 5 } as const;
 
 export interface DensityClusters {
-  readonly count: number;
   /** The cluster of each row; -1 for noise, and for rows that are null or removed. */
   readonly labels: Int32Array;
   /**
@@ -39,14 +36,11 @@ export interface DensityClusters {
    * vectors, or of their bits (±1) where the source has no vectors.
    */
   readonly clusters: Cluster[];
-  /** Rows with a code that are in no cluster. */
-  readonly noise: number;
 }
 
 const OPTIONS = {
   minClusterSize: { min: 2, max: 2 ** 32 },
   minSamples: { min: 1, max: 2 ** 16 },
-  exemplars: { min: 0, max: 10_000 },
   ...LONG_CALL,
 } as const;
 
@@ -67,10 +61,10 @@ export async function clusterByDensity(
   options?: DensityOptions,
 ): Promise<DensityClusters> {
   const given = { ...DENSITY_DEFAULTS, ...checkOptions(options, OPTIONS) };
-  const { minClusterSize, minSamples, exemplars } = given;
+  const { minClusterSize, minSamples } = given;
   const work = new LongWork(given);
   const all = rowsOf('source', source);
-  const { points } = pointsOfRows(all);
+  const points = pointsOfRows(all);
   const { rows } = points;
   if (rows.length === 0) throw new Error('clusterByDensity() needs rows, the source has none');
   const graph = await densityGraph(all.codes, minSamples, work);
@@ -88,11 +82,9 @@ export async function clusterByDensity(
     if (!numbers.has(cluster)) numbers.set(cluster, numbers.size);
     clusterOf[i] = numbers.get(cluster) as number;
   });
-  const described = { count: numbers.size, centroids: null, exemplars };
+  const described = { count: numbers.size, centroids: null };
   const clusters = await summaries(points, clusterOf, described, work.quiet());
-  const labels = labelsOf(points, clusterOf);
-  const noise = clusterOf.reduce((count, cluster) => count + (cluster < 0 ? 1 : 0), 0);
-  return { count: clusters.length, labels, clusters, noise };
+  return { labels: labelsOf(points, clusterOf), clusters };
 }
 
 /** A part of the tree with rows enough, from where it forms to where it joins another. */

@@ -13,6 +13,8 @@ import { addTo, dot, type Points } from '../k-means/k-means';
 import { words } from '../text/tokens';
 import { clampedCosine, lengthOf } from '../vectors/vectors';
 
+/** Exemplars of a cluster, where it has as many rows. */
+const EXEMPLARS = 5;
 /** Points between two steps. */
 const STEP_POINTS = 1024;
 
@@ -22,8 +24,8 @@ export interface Cluster {
   /** Mean cosine of its rows to its centroid. */
   readonly cohesion: number;
   /**
-   * The rows of the largest mean cosine to all rows of the cluster, the largest first, of equal
-   * ones the first row: those most like the others.
+   * The five rows of the largest mean cosine to all rows of the cluster, the largest first, of
+   * equal ones the first row: those most like the others.
    */
   readonly exemplars: Uint32Array;
 }
@@ -31,13 +33,12 @@ export interface Cluster {
 /**
  * Describes `count` clusters, none of them empty. Row `points.rows[i]` is in cluster
  * `clusterOf[i]`, or in none if that is below 0. `centroids` are unit vectors; null for the
- * directions of the sums of the clusters' rows. `exemplars` is the largest number of exemplars of a
- * cluster.
+ * directions of the sums of the clusters' rows.
  */
 export async function summaries(
   points: Points,
   clusterOf: ArrayLike<number>,
-  { count, centroids, exemplars }: Described,
+  { count, centroids }: { readonly count: number; readonly centroids: Float64Array | null },
   work: LongWork,
 ): Promise<Cluster[]> {
   const { dimensions, length } = points;
@@ -47,7 +48,7 @@ export async function summaries(
     sizes[cluster]++;
     addTo(sums, cluster * dimensions, point);
   });
-  const best = Array.from({ length: count }, () => new Highest(exemplars));
+  const best = Array.from({ length: count }, () => new Highest(EXEMPLARS));
   await eachPoint(points, clusterOf, work, (point, cluster, row) => {
     best[cluster].take(dot(point, 0, sums, cluster * dimensions, dimensions), row);
   });
@@ -60,12 +61,6 @@ export async function summaries(
     const cohesion = clampedCosine(toCentroid / (length * size));
     return { size, cohesion, exemplars: one.result().rows };
   });
-}
-
-interface Described {
-  readonly count: number;
-  readonly centroids: Float64Array | null;
-  readonly exemplars: number;
 }
 
 /** Calls `take` with the point of each row that is in a cluster; it is valid during the call. */

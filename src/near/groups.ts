@@ -192,30 +192,21 @@ export type Keep =
   | { readonly lowest: ColumnValues }
   | { readonly highest: ColumnValues };
 
-const NAMES = `'${PLAIN_RULES.join("', '")}' or an object with one of ${KINDS.join(', ')}`;
-
 /** Throws unless the rule is known and its column, if it has one, has `count` fitting values. */
 export function checkKeep(keep: Keep, count: number): void {
-  if (typeof keep === 'string') {
-    if (PLAIN_RULES.includes(keep)) return;
-    throw wrongValue('keep', NAMES, keep);
+  const rule: unknown = typeof keep === 'object' && keep !== null ? Object.keys(keep).join() : keep;
+  if (PLAIN_RULES.includes(rule as never) && rule === keep) return;
+  if (rule === keep || !KINDS.includes(rule as never)) {
+    throw wrongValue('keep', "'first', 'last', or an object with lowest or highest", rule);
   }
-  if (typeof keep !== 'object' || keep === null) throw wrongType('keep', NAMES, keep);
-  const kinds = Object.keys(keep);
-  const [kind] = kinds;
-  if (kinds.length !== 1 || !(KINDS as readonly string[]).includes(kind)) {
-    throw wrongValue('keep', NAMES, kinds.length === 0 ? 'none' : `{ ${kinds.join(', ')} }`);
-  }
-  const given = (keep as Record<string, ArrayLike<unknown> | undefined>)[kind];
-  const length: unknown = given?.length;
-  if (typeof length !== 'number') throw wrongType(`keep.${kind}`, 'a column of values', given);
-  if (length !== count) {
-    throw wrongValue(`keep.${kind}`, `a value for each of ${count} rows`, length);
+  const values = Object.values(keep)[0] as ArrayLike<unknown> | null | undefined;
+  if (values?.length !== count) {
+    throw wrongValue(`keep.${rule}`, `a value for each of ${count} rows`, values?.length);
   }
   for (let row = 0; row < count; row++) {
-    const value = given?.[row];
-    if (isOrdered(value)) continue;
-    throw wrongType(`keep.${kind}[${row}]`, 'a text, a number, a boolean or a date', value);
+    if (isOrdered(values[row])) continue;
+    const expected = 'a text, a number, a boolean or a date';
+    throw wrongType(`keep.${rule}[${row}]`, expected, values[row]);
   }
 }
 

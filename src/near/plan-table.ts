@@ -168,12 +168,8 @@ export function planOf(
   const plan = keptAlone(count, null);
   put(plan.duplicateOf, integers('duplicate_of'), isDropped);
   const wrong = plan.duplicateOf.findIndex((other) => other >= count);
-  if (wrong >= 0) {
-    throw new FormatError(
-      `row ${wrong} duplicates row ${plan.duplicateOf[wrong]} of ${count}`,
-      file,
-    );
-  }
+  const other = plan.duplicateOf[wrong];
+  if (wrong >= 0) throw new FormatError(`row ${wrong} duplicates row ${other} of ${count}`, file);
   const numbers = (name: string) => (names.includes(name) ? valuesOf(name).map(numberOf) : []);
   const finite = (name: string) => {
     const found = numbers(name);

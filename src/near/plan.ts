@@ -44,25 +44,28 @@ export interface DedupPlan {
 /** The measures of a plan, by which their columns are called. */
 export const MEASURES = ['cosine', 'jaccard'] as const;
 
+/** Arrays that each plan has, and those that it may have. */
+const ARRAYS = {
+  ...{ groups: Uint32Array, kept: Uint8Array, duplicateOf: Uint32Array },
+  ...{ distances: Uint16Array, checks: Uint32Array },
+};
+const MAY_HAVE = {
+  ...{ similarities: Float64Array, rests: Float64Array, commons: Float64Array },
+  ...{ reviewed: Uint8Array, listed: Uint8Array },
+};
+
 /** Throws unless a plan has all of its arrays, one value a row; `name` is for messages. */
 export function checkPlanShape(name: string, plan: DedupPlan): void {
   if (typeof plan !== 'object' || plan === null) throw wrongType(name, 'a plan', plan);
   const count = checkInteger(`${name}.count`, plan.count, 0, 2 ** 32);
-  const check = (field: keyof DedupPlan, Kind: new () => { readonly length: number }) => {
-    const values: unknown = plan[field];
+  for (const [field, Kind] of Object.entries({ ...ARRAYS, ...MAY_HAVE })) {
+    const values: unknown = plan[field as keyof DedupPlan];
+    if (field in MAY_HAVE && (values ?? null) === null) continue;
     if (!(values instanceof Kind)) throw wrongType(`${name}.${field}`, `a ${Kind.name}`, values);
-    if (values.length === count) return;
+    if (values.length === count) continue;
     throw wrongValue(`${name}.${field}`, `one for each of ${count} rows`, values.length);
-  };
-  for (const field of ['groups', 'duplicateOf', 'checks'] as const) check(field, Uint32Array);
-  check('kept', Uint8Array);
-  check('distances', Uint16Array);
-  const isThere = (field: keyof DedupPlan) => (plan[field] ?? null) !== null;
-  for (const field of ['similarities', 'rests', 'commons'] as const) {
-    if (isThere(field)) check(field, Float64Array);
   }
-  if (isThere('similarities')) checkOneOf(`${name}.measure`, plan.measure, MEASURES);
-  for (const field of ['reviewed', 'listed'] as const) if (isThere(field)) check(field, Uint8Array);
+  if (plan.similarities) checkOneOf(`${name}.measure`, plan.measure, MEASURES);
 }
 
 /** FNV-1a of no bytes: the checksum of a null row, and the start of all others. */

@@ -305,9 +305,10 @@ const clusters: Run = async (draws) => {
   const density = { minClusterSize: 2 + draws.integer(3), minSamples: 1 + draws.integer(3) };
   const found = await outcome(() => api.clusterByDensity(codes, density), 'clusterByDensity');
   if (found.startsWith('refused')) return;
-  const { labels, noise } = await api.clusterByDensity(codes, density);
-  const isNoise = (label: number, row: number) => label === -1 && !codes.isNull(row);
-  checkEqual(labels.filter(isNoise).length, noise, 'noise');
+  const { labels, clusters: groups } = await api.clusterByDensity(codes, density);
+  const inNone = labels.filter((label) => label === -1).length;
+  const sizes = groups.reduce((sum, { size }) => sum + size, 0);
+  checkEqual(sizes, codes.count - inNone, 'rows in clusters');
 };
 
 const textFrom = (draws: Draws) =>

@@ -200,10 +200,10 @@ const LIBRARY: Record<string, MakeCall> = {
   cluster: call(
     api.cluster as never,
     (draws: Draws) => draws.pick([codes, matrix, index])(draws),
-    () => ({ clusters: 2, seed: 1, exemplars: 2 }),
+    () => ({ clusters: 2, seed: 1 }),
   ),
   clusterByDensity: call(api.clusterByDensity as never, source, () => ({
-    ...{ minClusterSize: 2, minSamples: 1, maxDistance: 8, exemplars: 1 },
+    ...{ minClusterSize: 2, minSamples: 1, maxDistance: 8 },
   })),
   'new TextHasher': call(
     (options) => new TextHasher(options).hash(TEXT as never),

@@ -74,9 +74,9 @@ describe('who stands for a group', () => {
 
   it.each([
     ['newest', /"keep" expected 'first', 'last'/],
-    [{ newest: [] }, /"keep" expected .* got "{ newest }"/],
+    [{ newest: [] }, /"keep" expected .* got "newest"/],
     [{ highest: ['a'] }, /keep."highest" expected a value for each of 150 rows, got 1/],
-    [{ highest: undefined }, /keep."highest" expected a column of values/],
+    [{ highest: undefined }, /keep."highest" expected a value for each of/],
   ])('refuses %j', async (keep, message) => {
     await expect(groupRows(codes, { maxDistance: 4, keep: keep as never })).rejects.toThrow(
       message,

@@ -64,15 +64,15 @@ export async function run(call: Call): Promise<0> {
  * signs are the bits, else of codes. Says the mean cosine of rows to their centroid.
  */
 async function byCentroids(call: Call, rows: Collection): Promise<Found> {
-  const { source, sums } = rows;
-  const { clusters, labels, objective, by } = await call.long('clustering', (work) =>
+  const { source, sums, vectors } = rows;
+  const { clusters, labels, objective } = await call.long('clustering', (work) =>
     cluster(sums ?? source, {
       clusters: call.number('clusters') as number,
       seed: BigInt(call.text('seed') as string),
       ...work,
     }),
   );
-  const of = sums !== null ? 'sums' : by === 'bits' ? 'codes' : by;
+  const of = sums !== null ? 'sums' : vectors === 'dense' ? 'vectors' : 'codes';
   call.say(`clusters by ${of}: mean cosine of rows to their centroid ${objective.toFixed(3)}`);
   return { clusters, labels };
 }

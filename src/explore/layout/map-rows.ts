@@ -83,13 +83,13 @@ export async function mapRows(points: MapPoints, inStage: InStages): Promise<Pla
   const usual = Math.round(Math.sqrt(length) / 3);
   const clusters = Math.min(sample.length, Math.max(CLUSTERS.min, Math.min(CLUSTERS.max, usual)));
   const found = await inStage('finding clusters', (call) =>
-    cluster(vectors, { clusters, seed: SEED, exemplars: EXEMPLARS, ...call }),
+    cluster(vectors, { clusters, seed: SEED, ...call }),
   );
   const places = startPlaces(vectors, found.centroids);
   const epochs = sample.length > EPOCHS.manyRows ? EPOCHS.many : EPOCHS.few;
   await inStage('drawing the map', (call) => layOut(lists, places, epochs, new LongWork(call)));
   const exemplars = found.clusters.map((one) => {
-    return Uint32Array.from(one.exemplars, (i) => rows[sample[i]]);
+    return Uint32Array.from(one.exemplars.subarray(0, EXEMPLARS), (i) => rows[sample[i]]);
   });
   const laidOut = { sample, lists, places, labels: Uint8Array.from(found.labels) };
   const all = await inStage('placing all rows', (call) =>
@@ -325,7 +325,7 @@ function codesAt(codes: Codes, points: Uint32Array): Codes {
 /** Codes as vectors of a value for each bit, +1 or -1. */
 function signsOf(codes: Codes): DenseMatrix {
   const { bits, count } = codes;
-  const { points } = pointsOfRows(rowsOfCodes(codes));
+  const points = pointsOfRows(rowsOfCodes(codes));
   const values = new Float64Array(count * bits);
   for (let row = 0; row < count; row++) points.into(row, values, row * bits);
   return { values, dimensions: bits };
