@@ -6,9 +6,10 @@ import { type Ids, wrongType, wrongValue } from './check';
  * A copy of `values` followed by zeros, `length` elements in all: by default twice as many as
  * before. A `length` below that of `values` throws.
  */
-export function grown<
-  T extends Uint8Array | Uint16Array | Int32Array | Uint32Array | Float32Array | Float64Array,
->(values: T, length = 2 * values.length): T {
+export function grown<T extends ArrayLike<number> & { set(values: ArrayLike<number>): void }>(
+  values: T,
+  length = 2 * values.length,
+): T {
   const copy = new (values.constructor as new (length: number) => T)(length);
   copy.set(values);
   return copy;

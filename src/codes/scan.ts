@@ -1,7 +1,7 @@
 /**
- * The exact linear scan over codes: the k nearest by (distance, row), or all within a distance or
- * of at least a similarity, for one query or for many. It compares every row, so faster searches
- * are tested against it. Null rows match nothing.
+ * The exact linear scan over codes: the k nearest by (distance, row), or all within a distance, for
+ * one query or for many. It compares every row, so faster searches are tested against it. Null rows
+ * match nothing.
  */
 
 import { byGroup, type Range } from '../base/arrays';
@@ -11,28 +11,23 @@ import { rowsOf, Smallest, weightOf, weightsOf } from '../base/top-k';
 import { type HammingKernel, inGrowingSteps } from '../kernels/hamming';
 import { hammingKernel } from '../kernels/kernels';
 import { Codes } from './codes';
-import { checkLeast, type LeastSimilarity, widestAt } from './measure';
 
 export interface ScanOptions {
-  /** Number of neighbours. By default 10, or all within a limit. */
+  /** Number of neighbours. By default 10, or all within the distance. */
   k?: number;
   /** Largest distance, inclusive; without `k` all within it. */
   maxDistance?: number;
-  /** Lowest cosine that a distance estimates. */
-  minCosine?: number;
-  /** Lowest Jaccard similarity that a distance of 'minwise' codes estimates. */
-  minJaccard?: number;
 }
 
 const DEFAULT_K = 10;
-const OPTIONS = { k: { min: 1 }, maxDistance: null, minCosine: null, minJaccard: null } as const;
+const OPTIONS = { k: { min: 1 }, maxDistance: null } as const;
 
 /** Bytes of codes, and queries, that are compared in a step: some milliseconds. */
 const STEP_BYTES = 1 << 21;
 const STEP_QUERIES = 128;
 
 /**
- * Finds the `k` codes nearest to `query`, by distance, then row; or all within a limit. Compares
+ * Finds the `k` codes nearest to `query`, by distance, then row; or all within a distance. Compares
  * the query with every code.
  *
  * @example
@@ -91,9 +86,9 @@ class Scan {
   readonly #limits: Uint32Array;
 
   constructor(codes: Codes, queries: Codes, given: ScanOptions) {
-    const widest = widestOf(codes, given);
-    const most = widest ?? codes.bits;
-    const asked = given.k ?? (widest === undefined ? DEFAULT_K : Number.MAX_SAFE_INTEGER);
+    const { maxDistance } = given;
+    const most = checkMaxDistance(maxDistance ?? codes.bits, codes.bits);
+    const asked = given.k ?? (maxDistance === undefined ? DEFAULT_K : Number.MAX_SAFE_INTEGER);
     const k = Math.min(asked, codes.count);
     this.#k = k;
     this.#codes = codes;
@@ -134,18 +129,6 @@ class Scan {
       return { rows: members.map((i) => rows[i]), distances: distances.sort() };
     });
   }
-}
-
-/** The largest distance that the options allow, undefined where they set no limit. */
-function widestOf(
-  { bits, origin }: Codes,
-  { maxDistance, ...near }: LeastSimilarity & { maxDistance?: number },
-): number | undefined {
-  const most = maxDistance === undefined ? undefined : checkMaxDistance(maxDistance, bits);
-  const asked = checkLeast(near, origin?.projection);
-  return asked === undefined
-    ? most
-    : Math.min(widestAt(asked.measure, asked.least, bits), most ?? bits);
 }
 
 /** Checks both arguments of a scan for one query; copies the query into a collection of one row. */

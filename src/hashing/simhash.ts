@@ -56,7 +56,7 @@ export interface SimHasherOptions {
    * not count, unless they are 0.
    */
   projection?: Projection;
-  /** Width of the vectors; needed for 'hadamard' and flat batches. Other widths are refused. */
+  /** Width of the vectors; needed for 'hadamard'. Other widths are refused. */
   dimensions?: number;
   /** What an all-zero vector becomes: an error, or a null code. */
   zero?: 'error' | 'null';
@@ -159,23 +159,17 @@ export class SimHasher {
 
   /** The code of a vector, a new array. Throws for an all-zero vector. */
   hash(vector: Vector): Uint8Array {
-    const code = new Uint8Array(this.bytesPerCode);
-    if (!this.hashInto(vector, code)) throw allZero(0);
-    return code;
+    const { bytes, isNull } = this.codeOf(vector);
+    if (isNull[0] === 1) throw allZero(0);
+    return bytes;
   }
 
   /**
-   * Writes a code to the start of `out`; returns true. For an all-zero vector it throws, or with
-   * `zero: 'null'` writes zeros and returns false.
+   * The code of a vector. Throws for an all-zero one unless `zero` is 'null'.
+   * @internal
    */
-  hashInto(vector: Vector, out: Uint8Array): boolean {
-    if (!(out instanceof Uint8Array)) throw wrongType('out', 'a Uint8Array', out);
-    if (out.length < this.bytesPerCode) {
-      throw wrongValue('out', `at least ${this.bytesPerCode} bytes`, out.length);
-    }
-    const { bytes, isNull } = this.#rows.codeOf(vector);
-    out.set(bytes);
-    return isNull[0] === 0;
+  codeOf(vector: Vector): RowCodes {
+    return this.#rows.codeOf(vector);
   }
 
   /** The `bits` float64 sums whose signs are the code. */
@@ -184,9 +178,9 @@ export class SimHasher {
   }
 
   /**
-   * The codes of a matrix `{ values, dimensions }`, of sparse rows `{ offsets, indices, values }`,
-   * of an array of vectors, or with `dimensions` of a flat float array. Null rows, and all-zero
-   * ones with `zero: 'null'`, get null codes. The batch must not change until the promise resolves.
+   * The codes of a matrix `{ values, dimensions }`, of sparse rows `{ offsets, indices, values }`
+   * or of an array of vectors. Null rows, and all-zero ones with `zero: 'null'`, get null codes. The
+   * batch must not change until the promise resolves.
    */
   async hashAll(batch: VectorBatch, options?: LongCall): Promise<Codes> {
     return this.hashBatch(batch, LongWork.of(options));
@@ -207,7 +201,7 @@ export class SimHasher {
    */
   async hashBatch(batch: VectorBatch, work: LongWork): Promise<Codes> {
     const hasher = this.#rows;
-    const matrix = matrixOf(batch, this.dimensions);
+    const matrix = matrixOf(batch);
     const isDense = isDenseMatrix(matrix);
     const count = checkMatrix(matrix);
     if (isDense && count > 0) hasher.checkWidth(matrix.dimensions);

@@ -17,11 +17,10 @@ import {
 } from '../vectors/vectors';
 import { MAX_ROWS } from './ids';
 import type { IndexCore } from './index-core';
-import { isFlat, matrixOf } from './query';
 import type { NewRows } from './rows';
 
 /** What `addAll` takes: vectors in any form, or ready codes. */
-export type RowsToAdd = VectorBatch | Float32Array | Float64Array | Codes;
+export type RowsToAdd = VectorBatch | Codes;
 
 /** Checked rows, without their ids. */
 interface Addition extends Omit<NewRows, 'ids'> {
@@ -42,10 +41,9 @@ export function additionOfOne(core: IndexCore, given: Vector | Uint8Array): Addi
   if (!isSparseOne && !isDense(given)) throw notAVector('vector', given);
   refuseVectors(core);
   checkKind(core, isSparseOne);
-  const codes = new Uint8Array(hasher.bytesPerCode);
-  const isNull = !hasher.hashInto(given, codes);
+  const { bytes: codes, isNull } = hasher.codeOf(given);
   checkRoom(core, 1);
-  const one = { count: 1, codes, isNull: () => isNull, isForeign: false };
+  const one = { count: 1, codes, isNull: () => isNull[0] === 1, isForeign: false };
   if (core.vectors === null) return { ...one, vectors: null };
   const vectors = isSparseOne
     ? { offsets: [0, given.indices.length], indices: given.indices, values: given.values }
@@ -69,9 +67,8 @@ export async function additionOf(
   if (batch instanceof Codes) return additionOfCodes(core, batch);
   refuseVectors(core);
   const { hasher } = core;
-  const given = isFlat(batch) ? matrixOf(hasher, batch, 'vectors') : batch;
-  const isEmpty = Array.isArray(given) && given.length === 0;
-  const packed = Array.isArray(given) && !isEmpty ? packVectors(given as readonly Vector[]) : given;
+  const isEmpty = Array.isArray(batch) && batch.length === 0;
+  const packed = Array.isArray(batch) && !isEmpty ? packVectors(batch as readonly Vector[]) : batch;
   const dense = isDenseMatrix(packed) ? packed : null;
   if (!isEmpty) checkKind(core, dense === null);
   const codes = await hasher.hashBatch(packed, work);

@@ -121,7 +121,7 @@ export interface OptimizeOptions {
    * Queries like those to come, or how many rows are held out of training. Half of them choose,
    * half measure. Fewer in a small index.
    */
-  queries?: number | VectorBatch | Float32Array | Float64Array | Codes;
+  queries?: number | VectorBatch | Codes;
   /** Share of the true neighbours that searches must find, up to 1. */
   recall?: number;
   /** Neighbours that these searches find. */

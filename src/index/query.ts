@@ -158,27 +158,6 @@ function ofCode(parts: QueryParts, code: Uint8Array, name: string): Query {
   return { code: new Uint8Array(code), sums: null, unit: null };
 }
 
-/** True for rows that lie one after another in one array of floats. */
-export function isFlat(batch: unknown): batch is Float32Array | Float64Array {
-  return batch instanceof Float32Array || batch instanceof Float64Array;
-}
-
-/** Such an array as a matrix without a copy. Throws if the index does not know its dimensions. */
-export function matrixOf(
-  { dimensions }: SimHasher,
-  values: Float32Array | Float64Array,
-  name: string,
-): DenseMatrix {
-  if (dimensions === undefined) {
-    throw new TypeError(
-      `a flat array of "${name}" needs an index with "dimensions": make the index with them, ` +
-        'or give { values, dimensions }',
-    );
-  }
-  if (values.length % dimensions === 0) return { values, dimensions };
-  throw wrongValue(name, `a multiple of ${dimensions} values`, values.length);
-}
-
 /** Some codes as a plain object, since messages to threads carry no classes. */
 export type CodesPart = Pick<Codes, 'bits' | 'bytes' | 'validity'>;
 
@@ -192,12 +171,7 @@ export interface Queries {
 }
 
 /** The queries of a batch. Errors count them from `first`, for a batch that is part of another. */
-export function queriesOf(
-  parts: QueryParts,
-  given: VectorBatch | Float32Array | Float64Array | Codes,
-  first = 0,
-): Queries {
-  const batch = isFlat(given) ? matrixOf(parts.hasher, given, 'queries') : given;
+export function queriesOf(parts: QueryParts, batch: VectorBatch | Codes, first = 0): Queries {
   if (batch instanceof Codes) {
     if (batch.bits !== parts.bits)
       throw wrongValue('queries', `codes of ${parts.bits} bits`, batch.bits);

@@ -142,9 +142,8 @@ export class SimHashIndex<I extends Id = Id> {
 
   /**
    * Adds all rows, or none if one is refused; resolves to the first. A batch is an array of
-   * vectors, a matrix object, codes, or one flat array of floats, rows one after another, where the
-   * index knows its dimensions. Vectors are copied. The batch and the ids must not change until the
-   * promise resolves.
+   * vectors, a matrix object or codes. Vectors are copied. The batch and the ids must not change
+   * until the promise resolves.
    */
   async addAll(batch: RowsToAdd, ids?: IdList<I>, options?: LongCall): Promise<number> {
     const work = LongWork.of(options);

@@ -54,13 +54,8 @@ export interface SparseMatrix {
   readonly validity?: Uint8Array | null;
 }
 
-/** Rows in any shape. A flat array needs a number of dimensions from elsewhere, see `matrixOf`. */
-export type VectorBatch =
-  | DenseMatrix
-  | SparseMatrix
-  | readonly Vector[]
-  | Float32Array
-  | Float64Array;
+/** Rows in any shape. */
+export type VectorBatch = DenseMatrix | SparseMatrix | readonly Vector[];
 
 /** Decides by the names of the fields; does not check their types. */
 export function isSparse(vector: unknown): vector is SparseVector {
@@ -196,22 +191,15 @@ function isList(value: unknown): value is { length: number } {
 }
 
 /**
- * A batch as a matrix. Matrices and flat arrays are not copied, arrays of vectors are. A flat array
- * needs `dimensions`, the number of values in a row. `checkMatrix` must then check the shape.
+ * A batch as a matrix. Matrices are not copied, arrays of vectors are. `checkMatrix` must then check
+ * the shape.
  */
-export function matrixOf(batch: VectorBatch, dimensions?: number): DenseMatrix | SparseMatrix {
+export function matrixOf(batch: VectorBatch): DenseMatrix | SparseMatrix {
   if (isDenseMatrix(batch) || isSparseMatrix(batch)) return batch;
-  if (batch instanceof Float32Array || batch instanceof Float64Array) {
-    if (dimensions !== undefined) return { values: batch, dimensions };
-    throw new TypeError(
-      `"batch" is a flat ${describe(batch)} and its number of dimensions is not known: ` +
-        'set "dimensions", or pass { values, dimensions }',
-    );
-  }
   if (!Array.isArray(batch)) {
     throw wrongType(
       'batch',
-      '{ values, dimensions }, { offsets, indices, values }, an array of vectors or a flat array',
+      '{ values, dimensions }, { offsets, indices, values } or an array of vectors',
       batch,
     );
   }

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
 import { Codes } from '../../src/codes/codes';
-import { type ScanOptions, scan, scanAll } from '../../src/codes/scan';
+import { scan, scanAll } from '../../src/codes/scan';
 import { SimHasher } from '../../src/hashing/simhash';
 import { KERNELS } from '../../src/kernels/kernels';
 import { naiveNeighbors } from '../reference/brute-force';
@@ -205,19 +205,6 @@ describe.each(KERNELS)('%s kernels', (kernel) => {
     expect(rows(10)).toEqual([1, 4, 3, 2, 6, 0, 5]);
   });
 
-  it('take a similarity in place of a distance, and the stricter of both', () => {
-    // Of 10 bits cos(π d / 10) is 1, .95, .81, .59, .31 and 0 at the distances 0 to 5.
-    const codes = atDistances([4, 0, 3, 2, 0, 5, 3], 10);
-    const rows = (options: ScanOptions) => [...scan(codes, new Uint8Array(2), { ...options }).rows];
-    expect(rows({ minCosine: 1 })).toEqual([1, 4]);
-    expect(rows({ minCosine: 0.8 })).toEqual([1, 4, 3]);
-    expect(rows({ minCosine: 0.3 })).toEqual([1, 4, 3, 2, 6, 0]);
-    expect(rows({ minCosine: 0.3, maxDistance: 2 })).toEqual([1, 4, 3]);
-    expect(rows({ minCosine: 0.3, k: 1 })).toEqual([1]);
-    // A Jaccard similarity is 1 - 2 d / 10.
-    expect(rows({ minJaccard: 0.5 })).toEqual([1, 4, 3]);
-  });
-
   it('answer with the widest codes, 65,535 bits apart', () => {
     const codes = atDistances([65_535, 1, 65_534], 65_535);
     const found = scan(codes, new Uint8Array(8192));
@@ -318,21 +305,6 @@ describe('a long scan', () => {
     await expect(run({ onProgress, signal: controller.signal })).rejects.toThrow(reason);
     expect(onProgress).toHaveBeenCalledTimes(1);
   });
-});
-
-it('takes no Jaccard similarity of hyperplanes, and no cosine of sets', async () => {
-  const vectors = [[1, 0]];
-  const planes = await new SimHasher({ bits: 64 }).hashAll(vectors);
-  const sets = await new SimHasher({ bits: 64, projection: 'minwise' }).hashAll([
-    { indices: Uint32Array.of(1), values: Float64Array.of(1) },
-  ]);
-  await expect(scanAll(planes, planes, { minJaccard: 0.5 })).rejects.toThrow(
-    "by projection 'minwise'",
-  );
-  await expect(scanAll(sets, sets, { minCosine: 0.5 })).rejects.toThrow(
-    '"minCosine" needs codes of hyper',
-  );
-  await expect(scanAll(planes, planes, { minCosine: 2 })).rejects.toThrow('"minCosine"');
 });
 
 describe('bad input is refused', () => {

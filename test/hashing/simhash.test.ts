@@ -26,9 +26,9 @@ function sparse(pairs: readonly (readonly [bigint, number])[]): SparseVector {
 /** Code and sums of one vector, whatever its direction. */
 function outcome(options: SimHasherOptions, vector: Vector) {
   const hasher = new SimHasher({ ...options, zero: 'null' });
-  const code = new Uint8Array(hasher.bytesPerCode);
-  const hasDirection = hasher.hashInto(vector, code);
-  return { code: bitString(code), hasDirection, sums: hasher.accumulate(vector) };
+  const { bytes, isNull } = hasher.codeOf(vector);
+  const hasDirection = isNull[0] === 0;
+  return { code: bitString(bytes), hasDirection, sums: hasher.accumulate(vector) };
 }
 
 function expectSame(options: SimHasherOptions, a: Vector, b: Vector): void {
@@ -330,12 +330,8 @@ describe.each(KERNELS)('%s kernels', (kernel) => {
             ]
           : [{ values, dimensions }];
       const expected = new Uint8Array(rows * hasher.bytesPerCode);
-      const out = new Uint8Array(hasher.bytesPerCode + 2);
       vectors.forEach((vector, row) => {
         const code = hasher.hash(vector);
-        out.fill(0xaa);
-        expect(hasher.hashInto(vector, out)).toBe(true);
-        expect([...out]).toEqual([...code, 0xaa, 0xaa]);
         expected.set(code, row * hasher.bytesPerCode);
       });
       for (const batch of [...batches, vectors]) {
@@ -360,9 +356,9 @@ describe.each(KERNELS)('%s kernels', (kernel) => {
     const hasher = new SimHasher({ zero: 'null' });
     const codes = await hasher.hashAll({ offsets, indices, values });
     vectors.forEach((vector, row) => {
-      const code = new Uint8Array(8);
-      expect(hasher.hashInto(vector, code)).toBe(!codes.isNull(row));
-      expect([...codes.at(row)]).toEqual([...code]);
+      const { bytes, isNull } = hasher.codeOf(vector);
+      expect(isNull[0] === 1).toBe(codes.isNull(row));
+      expect([...codes.at(row)]).toEqual([...bytes]);
     });
     expect(codes.isNull(3)).toBe(true);
   });
@@ -450,7 +446,7 @@ describe.each(KERNELS)('%s kernels', (kernel) => {
       [1, 2],
     ]);
     expect([0, 1, 2].map((row) => codes.isNull(row))).toEqual([false, true, false]);
-    expect(hasher.hashInto([1, 1], new Uint8Array(1))).toBe(true);
+    expect([...hasher.codeOf([1, 1]).isNull]).toEqual([0]);
   });
 
   it.each(PROJECTIONS)(
@@ -464,9 +460,8 @@ describe.each(KERNELS)('%s kernels', (kernel) => {
         [0, 3],
       ]);
       expect([0, 1, 2, 3].map((row) => codes.isNull(row))).toEqual([false, true, true, false]);
-      const out = new Uint8Array(4).fill(0xaa);
-      expect(hasher.hashInto([0, -0], out)).toBe(false);
-      expect([...out]).toEqual([0, 0, 0, 0xaa]);
+      const { bytes, isNull } = hasher.codeOf([0, -0]);
+      expect([...bytes, ...isNull]).toEqual([0, 0, 0, 1]);
       expect(
         (
           await hasher.hashAll([
@@ -492,36 +487,6 @@ describe.each(KERNELS)('%s kernels', (kernel) => {
       indices: [3, 2, 1, 0],
       values: [...dense].reverse(),
     });
-  });
-});
-
-describe('a batch', () => {
-  const dimensions = 5;
-  const values = new Draws('flat').gaussians(20 * dimensions);
-
-  it.each(['signs', 'gaussian', 'hadamard'] as const)(
-    'may be a flat array where the dimensions are known: %s',
-    async (projection) => {
-      const hasher = new SimHasher({ projection, dimensions });
-      const expected = (await hasher.hashAll({ values, dimensions })).bytes;
-      expect((await hasher.hashAll(values)).bytes).toEqual(expected);
-      const rows = Array.from({ length: 20 }, (_, row) =>
-        Array.from(values.subarray(row * dimensions, (row + 1) * dimensions)),
-      );
-      expect((await hasher.hashAll(rows)).bytes).toEqual(expected);
-      const narrow = Float32Array.from(values);
-      const narrowCodes = await hasher.hashAll({ values: narrow, dimensions });
-      expect((await hasher.hashAll(narrow)).bytes).toEqual(narrowCodes.bytes);
-    },
-  );
-
-  it('that is flat is refused where they are not known, or do not divide its length', async () => {
-    await expect(new SimHasher().hashAll(values)).rejects.toThrow(
-      '"batch" is a flat Float64Array and its number of dimensions is not known: set "dimensions"',
-    );
-    await expect(new SimHasher({ dimensions: 3 }).hashAll(values)).rejects.toThrow(
-      '"values" expected a multiple of 3 values, got 100',
-    );
   });
 });
 

@@ -215,7 +215,7 @@ it('asks a filter once a row, and then compares what it accepts', async () => {
   const [count, dimensions] = [8000, 8];
   const draws = new Draws('narrow');
   const index = new SimHashIndex({ bits: 64, dimensions, vectors: 'float32' });
-  await index.addAll(Float32Array.from(draws.gaussians(count * dimensions)));
+  await index.addAll({ values: draws.gaussians(count * dimensions), dimensions });
   const wanted = [17, 2017, 7017];
   for (const isOptimized of [false, true]) {
     if (isOptimized) await index.optimize({ queries: 60 });

@@ -62,7 +62,6 @@ describe('an error of a bad query names it', () => {
     ['NaN', dense, withThird(wrongAt(5, Number.NaN)), finite],
     ['NaN', codes, withThird(wrongAt(5, Number.NaN)), finite],
     ['NaN in a matrix', dense, { values: flat(53, Number.NaN), dimensions: 16 }, finite],
-    ['NaN in a flat array', dense, flat(53, Number.NaN), finite],
     ['another width', dense, withThird(vectors[3].slice(1)), width],
     ['another width', codes, withThird(vectors[3].slice(1)), width],
     [
@@ -123,12 +122,6 @@ describe('an error of a bad query names it', () => {
       'RangeError: "queries": "values" expected a multiple of 16 values, got 17',
     ],
     [
-      'a flat array that makes no rows',
-      dense,
-      new Float32Array(17),
-      'RangeError: "queries" expected a multiple of 16 values, got 17',
-    ],
-    [
       'codes of another width',
       codes,
       Codes.allocate(3, { bits: 32 }),
@@ -164,14 +157,6 @@ describe('an error of a bad query names it', () => {
 
 describe('recall of queries in other forms', () => {
   const asked = Array.from({ length: 40 }, () => draws.gaussians(DIMENSIONS));
-  const values = Float32Array.from(asked.flatMap((one) => [...one]));
-
-  it('of a flat array is that of the same vectors', async () => {
-    const options = { search: { oversample: 1 } };
-    const expected = await measureRecall(await made(), { queries: asked, ...options });
-    expect(await measureRecall(await made(), { queries: values, ...options })).toEqual(expected);
-    expect(expected.recall).toBeLessThan(1);
-  });
 
   it('is of those that have a direction, where others are null', async () => {
     const options = { k: 5, search: { oversample: 1 } };

@@ -104,7 +104,7 @@ describe('queries of any length', async () => {
 
 describe('a matrix of queries', async () => {
   const index = new SimHashIndex({ bits: 64, dimensions: 4 });
-  await index.addAll(new Float32Array(40).fill(1));
+  await index.addAll({ values: new Float32Array(40).fill(1), dimensions: 4 });
   const values = new Float32Array(8).fill(1);
 
   it.each([

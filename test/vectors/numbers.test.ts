@@ -54,8 +54,10 @@ describe.each(['scalar', 'auto'] as const)('%s kernel', (kernel) => {
     'codes by %s are the same',
     async (projection) => {
       const hasher = new SimHasher({ bits: 96, projection, dimensions: DIMENSIONS });
-      const codes = await hasher.hashAll(values);
-      expect((await hasher.hashAll(mixed)).bytes).toEqual(codes.bytes);
+      const codes = await hasher.hashAll({ values, dimensions: DIMENSIONS });
+      expect((await hasher.hashAll({ values: mixed, dimensions: DIMENSIONS })).bytes).toEqual(
+        codes.bytes,
+      );
       if (projection === 'hadamard') return;
       const indices = Uint32Array.from({ length: DIMENSIONS }, (_, i) => 3 * i);
       const sparse = new SimHasher({ bits: 96, projection });
@@ -92,7 +94,7 @@ describe.each([1e-308, 1e-302, 1e301, 1e308])('vectors of float64, about %f long
 
 // Kept as float32, these lengths became zeros and infinities: no pair was found, without an error.
 describe('vectors by which pairs of codes are checked', async () => {
-  const codes = await new SimHasher({ bits: 64, dimensions: DIMENSIONS }).hashAll(values);
+  const codes = await new SimHasher({ bits: 64 }).hashAll({ values, dimensions: DIMENSIONS });
   const sparse = {
     offsets: Uint32Array.from({ length: COUNT + 1 }, (_, i) => i * DIMENSIONS),
     indices: Uint32Array.from({ length: COUNT * DIMENSIONS }, (_, i) => i % DIMENSIONS),
@@ -152,7 +154,7 @@ it.each(['float32', 'int8'] as const)('an index with %s is right or refuses', as
       DIMENSIONS,
     );
     try {
-      await index.addAll(both);
+      await index.addAll({ values: both, dimensions: DIMENSIONS });
     } catch (error) {
       expect(error).toBeInstanceOf(RangeError);
       expect((error as Error).message).toMatch('its values do not fit float32');
