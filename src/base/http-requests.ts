@@ -69,8 +69,7 @@ export class MissingError extends FormatError {}
 
 /** Returns the wanted bytes after at most TRIES tries. `stop` ends the request, and is aborted. */
 export function bytesOf(wanted: Wanted, stop: AbortController): Promise<Uint8Array> {
-  const attempt = (progressed: () => void) => answered(wanted, stop.signal, progressed);
-  return tried(wanted, stop, () => inTurn(wanted.url.host, () => limited(wanted, stop, attempt)));
+  return tried(wanted, stop, () => inTurn(wanted.url.host, () => answered(wanted, stop)));
 }
 
 /** All bytes of a file, one piece after another. */
@@ -200,43 +199,49 @@ function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
   });
 }
 
-/** Runs a request as long as it reports progress in time; else aborts `stop` with the error. */
+/** Runs a step of a request that ends in time; else aborts `stop` with the error. */
 async function limited<T>(
   { timeoutMs, path }: WebFile,
   stop: AbortController,
-  run: (progressed: () => void) => Promise<T>,
+  run: () => Promise<T>,
 ): Promise<T> {
   stop.signal.throwIfAborted();
-  const expire = () => {
+  const timer = setTimeout(() => {
     const what = `took more than ${timeoutMs / 1000} s for 1 MiB, or for what was left`;
     stop.abort(new Error(`${path}: the host ${what}`));
-  };
-  let timer = setTimeout(expire, timeoutMs);
+  }, timeoutMs);
   try {
-    return await run(() => {
-      clearTimeout(timer);
-      timer = setTimeout(expire, timeoutMs);
-    });
+    return await run();
   } finally {
     clearTimeout(timer);
   }
 }
 
 /** The bytes that one request brings. Throws a Passing if another try may succeed. */
-async function answered(
-  wanted: Wanted,
-  signal: AbortSignal,
-  progressed: () => void,
-): Promise<Uint8Array> {
+async function answered(wanted: Wanted, stop: AbortController): Promise<Uint8Array> {
   const { path, at, length, fileBytes } = wanted;
-  const { reader } = await answerOf(wanted, signal);
-  const bytes = await bodyOf(reader, length, progressed).catch((cause) => {
-    throw failure(wanted, signal, 'the answer broke off', cause);
-  });
-  if (bytes === null) throw new FormatError(`damaged: more than ${length} bytes came`, path);
-  if (fileBytes === null || bytes.length === length) return bytes;
-  const what = `cut short: ${bytes.length} bytes came of ${length} from byte ${at} on`;
-  throw new Passing(new FormatError(what, path));
+  const { reader } = await limited(wanted, stop, () => answerOf(wanted, stop.signal));
+  const pieces: Uint8Array[] = [];
+  let count = 0;
+  for (let isEnd = reader === null; !isEnd; ) {
+    const most = Math.min(PROGRESS_BYTES, length - count + 1);
+    const piece = await limited(wanted, stop, () => pieceOf(reader as Reader, most)).catch(
+      (cause) => {
+        throw failure(wanted, stop.signal, 'the answer broke off', cause);
+      },
+    );
+    count += piece.length;
+    isEnd = piece.length === 0;
+    if (!isEnd) pieces.push(piece);
+    if (count <= length) continue;
+    await reader?.cancel();
+    throw new FormatError(`damaged: more than ${length} bytes came`, path);
+  }
+  if (fileBytes !== null && count !== length) {
+    const what = `cut short: ${count} bytes came of ${length} from byte ${at} on`;
+    throw new Passing(new FormatError(what, path));
+  }
+  return pieces.length === 1 ? pieces[0] : concatenated(pieces);
 }
 
 /**
@@ -350,25 +355,4 @@ async function pieceOf(reader: Reader, count: number): Promise<Uint8Array> {
     length += value.length;
   }
   return chunks.length === 1 ? chunks[0] : concatenated(chunks);
-}
-
-/** Reads a body; null if it has more than `max` bytes, none of which are kept. */
-async function bodyOf(
-  reader: Reader | null,
-  max: number,
-  progressed: () => void,
-): Promise<Uint8Array | null> {
-  const pieces: Uint8Array[] = [];
-  for (let length = 0; reader !== null; ) {
-    progressed();
-    const piece = await pieceOf(reader, Math.min(PROGRESS_BYTES, max - length + 1));
-    length += piece.length;
-    if (length > max) {
-      await reader.cancel();
-      return null;
-    }
-    if (piece.length === 0) break;
-    pieces.push(piece);
-  }
-  return pieces.length === 1 ? pieces[0] : concatenated(pieces);
 }
