@@ -9,7 +9,7 @@ import { bitsOf, isValid } from '../base/arrays';
 import { describe } from '../base/check';
 import { bytesPerCode } from '../codes/codes';
 import { sumsKernel } from '../kernels/kernels';
-import { minwiseKernel, type SetMemory, setMemory } from '../kernels/minwise';
+import { type SetMemory, setMemory } from '../kernels/sets';
 import { ALL_ZERO, type DenseRows, NOT_FINITE, type Rule, type SparseRows } from '../kernels/sums';
 import { badValue, canonicalRows, wideDimensions } from '../vectors/sparse-rows';
 import {
@@ -107,7 +107,7 @@ export class RowHasher {
       const memory = setMemory();
       flags[row] = readMembers(rows, row, memory);
       const code = codes.subarray(row * width, (row + 1) * width);
-      minwiseKernel.codeInto(this.settings, memory, code);
+      memory.codeInto(this.settings, code);
     }
   }
 

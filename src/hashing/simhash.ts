@@ -179,8 +179,8 @@ export class SimHasher {
 
   /**
    * The codes of a matrix `{ values, dimensions }`, of sparse rows `{ offsets, indices, values }`
-   * or of an array of vectors. Null rows, and all-zero ones with `zero: 'null'`, get null codes. The
-   * batch must not change until the promise resolves.
+   * or of an array of vectors. Null rows, and all-zero ones with `zero: 'null'`, get null codes.
+   * The batch must not change until the promise resolves.
    */
   async hashAll(batch: VectorBatch, options?: LongCall): Promise<Codes> {
     return this.hashBatch(batch, LongWork.of(options));

@@ -23,7 +23,7 @@ import {
   scaleOf,
 } from '../kernels/products';
 import { MAX_RESIDUAL_BYTES, ONE_WEIGHT, type ResidualTables } from '../kernels/residuals';
-import { Rotation, rotationKernel } from '../kernels/rotation';
+import { Rotation } from '../kernels/rotation';
 import type { Task } from '../threads/job';
 import type { Query } from './query';
 
@@ -181,7 +181,7 @@ export class Space {
     const { seed } = this.parts;
     this.#encoding ??= new Rotation(4 * this.bytesPerEntry, seed, this.count);
     for (const p of partitions) if (this.#isRotated[p] === 0) this.#rotateCentroid(p);
-    const { codes, scales } = rotationKernel.encodeRows(this.#encoding, rows, partitions);
+    const { codes, scales } = this.#encoding.encodeRows(rows, partitions);
     for (let i = 0; i < scales.length; i++) {
       const isThere = rows.lengths[Math.floor((i * rows.lengths.length) / scales.length)] > 0;
       if (isThere && !(scales[i] > 0)) scales[i] = NO_DIFFERENCE;
@@ -192,12 +192,13 @@ export class Space {
   /** Rotates and shortens the centroid of a partition, for the encoding of its rows. */
   #rotateCentroid(p: number): void {
     const { tree, nearness, dimensions } = this.parts;
-    const { vector, centroids, width } = this.#encoding as Rotation;
+    const rotation = this.#encoding as Rotation;
+    const { vector, centroids, width } = rotation;
     const at = p * this.width;
     const scale = nearness * scaleOf(tree.centroids, at, this.width);
     for (let i = 0; i < dimensions; i++) vector[i] = tree.centroids[at + i] * scale;
     vector.fill(0, dimensions);
-    rotationKernel.rotate(this.#encoding as Rotation);
+    rotation.rotate();
     centroids.set(vector, p * width);
     this.#isRotated[p] = 1;
   }
@@ -207,9 +208,8 @@ export class Space {
     const rotation = this.#rotation as Rotation;
     rotation.vector.set(unit);
     rotation.vector.fill(0, unit.length);
-    const kernel = rotationKernel;
-    kernel.rotate(rotation);
-    kernel.tables(rotation);
+    rotation.rotate();
+    rotation.makeTables();
     const [zero, entriesPerUnit] = rotation.scales;
     const factor = entriesPerUnit > 0 ? ONE_WEIGHT / entriesPerUnit : 0;
     return { tables: rotation.tables, zero, factor };

@@ -1,4 +1,4 @@
-// The one-bit minwise code of a set, from its members. minwise.ts states the rules, which are exact
+// The one-bit minwise code of a set, from its members. sets.ts states the rules, which are exact
 // integer arithmetic. Fast because nothing is allocated or looked up, and because repeated members
 // need not be found: they do not change a least value. Addresses are multiples of 4; nothing is
 // read behind the last member.

@@ -86,7 +86,7 @@ function sizeOf(at: usize): f64 {
 
 /**
  * Writes a table of 16 bytes for each four of `width` elements to `tables`, and the two scales as
- * f64 to `out`; see `tables` in rotation.ts.
+ * f64 to `out`; see `makeTables` in rotation.ts.
  */
 export function residualTablesInto(
   vector: usize, width: usize, maxEntry: f64, tables: usize, out: usize,

@@ -8,6 +8,7 @@
 
 import { Arena, homeOf, SCAN_BYTES, Stage } from './memory';
 import type { RowsOfLengths } from './products';
+import type { SearchKernels } from './search.generated';
 import { searchKernels } from './search-kernels';
 import { MAX_ENTRY } from './weighted';
 import { halves, hashDimension } from './xxhash';
@@ -35,12 +36,13 @@ export class Rotation {
   readonly vector: Float32Array;
   /** `size` factors for each transform: +1 or -1, over the square root of `size`. */
   readonly flips: Float32Array;
-  /** A table of 16 integers for each four coordinates, written by `tables`. */
+  /** A table of 16 integers for each four coordinates, written by `makeTables`. */
   readonly tables: Uint8Array;
-  /** Two numbers that `tables` writes: the base, and the units of an entry that make 1. */
+  /** Two numbers that `makeTables` writes: the base, and the units of an entry that make 1. */
   readonly scales: Float64Array;
   /** Rotated centroids, with which `encodeRows` compares rows; callers write them. */
   readonly centroids: Float32Array;
+  readonly #kernels: SearchKernels;
 
   /**
    * All arrays lie in one memory, floats first, so that each is aligned. The width is a multiple of
@@ -62,6 +64,7 @@ export class Rotation {
     this.flips = all.subarray(width, width + flipCount);
     this.centroids = all.subarray(width + flipCount);
     this.tables = new Uint8Array(buffer, byteOffset + tablesAt, tableBytes);
+    this.#kernels = searchKernels(homeOf(all));
     const length = 1 / Math.sqrt(size);
     for (let at = 0, bits = 0; at < flipCount; at++, bits >>>= 1) {
       const [transform, i] = [Math.floor(at / size), at % size];
@@ -70,14 +73,12 @@ export class Rotation {
       this.flips[at] = bits & 1 ? length : -length;
     }
   }
-}
-
-export const rotationKernel = {
-  /** Rotates `rotation.vector` in place. */
-  rotate({ width, size, vector, flips }: Rotation): void {
-    const kernels = searchKernels(homeOf(vector));
-    kernels.rotate(vector.byteOffset, width, size, flips.byteOffset, flips.length / size);
-  },
+  /** Rotates `vector` in place. */
+  rotate(): void {
+    const { width, size, vector, flips } = this;
+    const transforms = flips.length / size;
+    this.#kernels.rotate(vector.byteOffset, width, size, flips.byteOffset, transforms);
+  }
 
   /**
    * The residual codes and scales of rows in partitions, `partitions.length / lengths.length` of
@@ -89,11 +90,10 @@ export const rotationKernel = {
    * there is no difference. Those of a row without a length are 0.
    */
   encodeRows(
-    rotation: Rotation,
     { values, lengths, dimensions }: RowsOfLengths,
     partitions: Uint32Array,
   ): { codes: Uint8Array; scales: Float32Array } {
-    const { width, size, flips, centroids } = rotation;
+    const { width, size, flips, centroids } = this;
     const codes = new Uint8Array((partitions.length * width) / 4);
     const scales = new Float32Array(partitions.length);
     const memory = homeOf(flips);
@@ -108,28 +108,17 @@ export const rotationKernel = {
       const rows = [values.BYTES_PER_ELEMENT, stage.add(own), end - first, dimensions] as const;
       const lengthsAt = stage.add(lengths.subarray(first, end));
       const partitionsAt = stage.add(partitions.subarray(each * first, each * end));
-      const [someCodes, someScales] = [
-        codes.subarray((each * first * width) / 4, (each * end * width) / 4),
-        scales.subarray(each * first, each * end),
-      ];
-      const [codesAt, scalesAt] = [stage.add(someCodes), stage.add(someScales)]; // zeros
-      searchKernels(memory).encodeRows(
-        ...rows,
-        lengthsAt,
-        partitionsAt,
-        each,
-        centroids.byteOffset,
-        ...([vector, width, size, flips.byteOffset, flips.length / size] as const),
-        FAR,
-        FAR_LEVEL,
-        codesAt,
-        scalesAt,
-      );
-      someCodes.set(memory.bytes.subarray(codesAt, codesAt + someCodes.length));
-      someScales.set(new Float32Array(memory.bytes.buffer, scalesAt, someScales.length));
+      const near = [partitionsAt, each, centroids.byteOffset] as const;
+      const rotation = [vector, width, size, flips.byteOffset, flips.length / size] as const;
+      const someCodes = codes.subarray((each * first * width) / 4, (each * end * width) / 4);
+      const someScales = scales.subarray(each * first, each * end);
+      const out = [stage.add(someCodes), stage.add(someScales)] as const; // zeros
+      this.#kernels.encodeRows(...rows, lengthsAt, ...near, ...rotation, FAR, FAR_LEVEL, ...out);
+      someCodes.set(memory.bytes.subarray(out[0], out[0] + someCodes.length));
+      someScales.set(new Float32Array(memory.bytes.buffer, out[1], someScales.length));
     }
     return { codes, scales };
-  },
+  }
 
   /**
    * Writes tables for products of the vector with signs: for each four coordinates and each value
@@ -137,9 +126,8 @@ export const rotationKernel = {
    * their bits, less `scales[0]`, divided by `scales[1]`, up to the rounding of the integers. Where
    * the vector is 0, `scales[1]` is 0.
    */
-  tables({ width, vector, tables, scales }: Rotation): void {
-    const kernels = searchKernels(homeOf(vector));
-    const [tablesAt, scalesAt] = [tables.byteOffset, scales.byteOffset];
-    kernels.residualTablesInto(vector.byteOffset, width, MAX_ENTRY, tablesAt, scalesAt);
-  },
-};
+  makeTables(): void {
+    const out = [this.tables.byteOffset, this.scales.byteOffset] as const;
+    this.#kernels.residualTablesInto(this.vector.byteOffset, this.width, MAX_ENTRY, ...out);
+  }
+}

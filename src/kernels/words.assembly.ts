@@ -1,5 +1,5 @@
 // Reads texts as sets, in two passes over one memory: from letters or ASCII to the xxHash64 of each
-// word, and from hashes to the number of each shingle. words.ts states the rules, which are exact
+// word, and from hashes to the number of each shingle. sets.ts states the rules, which are exact
 // integer arithmetic. Nothing is allocated. Addresses are multiples of 4; nothing is read behind
 // the last letter or hash.
 
@@ -54,17 +54,16 @@ export function wordHashesInto(letters: usize, count: u32, bytes: usize, hashes:
 
 /**
  * The same for `count` bytes of ASCII, in which a word is a run of letters and digits, with capital
- * letters made small where `toLower` is not 0. Words are hashed where they lie; reads up to 15
- * bytes behind the last.
+ * letters made small. Words are hashed where they lie; reads up to 15 bytes behind the last.
  */
-export function asciiHashesInto(bytes: usize, count: u32, toLower: u32, hashes: usize): u32 {
+export function asciiHashesInto(bytes: usize, count: u32, hashes: usize): u32 {
   const end = bytes + count;
   const first = hashes;
-  const caseBit = i8x16.splat(toLower == 0 ? 0 : 0x20);
+  const caseBit = i8x16.splat(0x20);
   let start: usize = 0; // of a word that goes on
   for (let at = bytes; at < end; at += 16) {
     const block = v128.load(at);
-    const small = v128.or(block, i8x16.splat(0x20));
+    const small = v128.or(block, caseBit);
     const isLetter = i8x16.lt_u(i8x16.sub(small, i8x16.splat(0x61)), i8x16.splat(26));
     const isDigit = i8x16.lt_u(i8x16.sub(block, i8x16.splat(0x30)), i8x16.splat(10));
     v128.store(at, v128.or(block, v128.and(isLetter, caseBit)));

@@ -21,17 +21,14 @@ import type { LongWork } from '../base/long-work';
 import {
   ENTRY,
   HIT,
-  JOIN_WORK_AT,
   type JoinArrays,
   type JoinKey,
   JoinMemory,
-  joinKernel,
   MAX_BUCKET_BITS,
   PART_ENTRIES,
   type Runs,
 } from '../kernels/joins';
 import { hammingKernel } from '../kernels/kernels';
-import { memoryOf } from '../kernels/memory';
 import type { Job, Task } from '../threads/job';
 import { runJob } from '../threads/parallel';
 
@@ -380,7 +377,6 @@ function sharedOf(memory: JoinMemory, key: JoinKey | null, near: Near) {
   return {
     task: JOINING,
     state,
-    scratchBytes: JOIN_WORK_AT + memory.workBytes,
     // The memory of this thread, of which `open` would make views again.
     here: (part: JoinPart) => joinPart(memory, state, part),
   };
@@ -390,8 +386,7 @@ function sharedOf(memory: JoinMemory, key: JoinKey | null, near: Near) {
 export const JOINING: Task<JoinState, JoinPart, JoinFound> = {
   name: 'joining',
   open(state) {
-    const { arrays } = state;
-    const memory = new JoinMemory(arrays, (memoryOf(arrays.codes)?.free ?? 0) + JOIN_WORK_AT);
+    const memory = new JoinMemory(state.arrays);
     return (part) => joinPart(memory, state, part);
   },
 };
@@ -404,16 +399,16 @@ function joinPart(memory: JoinMemory, { key, near }: JoinState, part: JoinPart):
   if (part.stage === 'all' || key === null) return comparedWithAll(memory, near, part as AllPart);
   const { first, end } = part;
   if (part.stage === 'buckets') {
-    if (!part.isSorted) joinKernel.sortLow(memory, first, end, key.lowBits);
+    if (!part.isSorted) memory.sortLow(first, end, key.lowBits);
     const { place, fromCode, toCode, budget } = part;
     const state: Runs = { ...near, fromCode, toCode, next: first, place, longEnd: 0, budget };
-    const count = joinKernel.runs(memory, end, state);
+    const count = memory.runs(end, state);
     const hits = memory.hits.subarray(0, HIT * count);
     return { hits, count, next: state.next, place: state.place, longEnd: state.longEnd };
   }
   const counts = memory.countsOf(part.part);
-  if (part.stage === 'scatter') joinKernel.scatter(memory, first, end, key.lowBits, counts);
-  else joinKernel.keysInto(memory, first, end, key, counts.fill(0));
+  if (part.stage === 'scatter') memory.scatter(first, end, key.lowBits, counts);
+  else memory.keysInto(first, end, key, counts.fill(0));
   return NOTHING;
 }
 

@@ -13,7 +13,7 @@ import { byGroup, grown, toStarts } from '../base/arrays';
 import { newSecret } from '../base/hash-tables';
 import type { LongWork } from '../base/long-work';
 import type { Codes } from '../codes/codes';
-import { HIT, JoinMemory, joinKernel } from '../kernels/joins';
+import { HIT, JoinMemory } from '../kernels/joins';
 import { type JoinWanted, join, maxTables } from './join';
 
 /** No row, or no distinct code. */
@@ -112,7 +112,7 @@ export async function distinctOf(
   for (const { codes } of sources) {
     for (let from = 0; from < codes.count; from += STEP_ROWS) {
       const end = copyInto(memory, present, codes, from);
-      count = joinKernel.distinctInto(memory, present, end, count, secret);
+      count = memory.distinctInto(present, end, count, secret);
       present = end;
       await work.step();
     }

@@ -15,8 +15,7 @@ import { checkText } from '../base/check';
 import { allZero, type RowCodes } from '../hashing/row-hasher';
 import type { Projection, SimHasher } from '../hashing/simhash';
 import { hasKernels } from '../kernels/memory';
-import { MAX_LETTERS, minwiseKernel, type SetMemory, setMemory } from '../kernels/minwise';
-import { DENSE, wordsKernel } from '../kernels/words';
+import { DENSE, MAX_LETTERS, type SetMemory, setMemory } from '../kernels/sets';
 import { hashWords } from '../kernels/xxhash';
 import { DENSE_LETTER, hashWord, LETTER, normal, type Splitter, words } from './tokens';
 
@@ -57,7 +56,7 @@ export class SetReader implements MemberReader {
         isNull[i] = 1;
       }
       const code = bytes.subarray(i * bytesPerCode, (i + 1) * bytesPerCode);
-      minwiseKernel.codeInto(hasher, memory, code);
+      memory.codeInto(hasher, code);
       keys?.take(memory);
     });
     return { bytes, isNull };
@@ -76,7 +75,7 @@ export class SetReader implements MemberReader {
     let from = 0; // calls of `readShingles`, which end with the last words kept for the next run
     const roll = () => {
       if (memory.hashCount < width) return;
-      wordsKernel.readShingles(memory, width);
+      memory.readShingles(width);
       memory.keepHashes(width - 1);
       from++;
     };
@@ -88,7 +87,7 @@ export class SetReader implements MemberReader {
       for (let at = start; at < end; ) {
         if (memory.isFull) roll();
         const next = lettersInto(memory.letters, kinds, text, { at, end });
-        if (next > at) wordsKernel.readWords(memory, next - at);
+        if (next > at) memory.readWords(next - at);
         // A word of more than MAX_LETTERS letters is read as a string, with all that follows.
         else for (const word of words(text.slice(at, end))) readOdd(word);
         // Of a dense script the last letter is the first of the next pair too.
@@ -101,10 +100,10 @@ export class SetReader implements MemberReader {
     const isAscii =
       length <= MAX_LETTERS &&
       encoder.encodeInto(text, memory.word.subarray(0, length)).read === length;
-    if (isAscii) wordsKernel.readAscii(memory, length, true);
+    if (isAscii) memory.readAscii(length);
     else eachStretch(text, readPlain, readOdd);
     roll();
-    if (from === 0 && memory.hashCount > 0) wordsKernel.readShingles(memory, memory.hashCount);
+    if (from === 0 && memory.hashCount > 0) memory.readShingles(memory.hashCount);
     return memory;
   }
 }

@@ -191,8 +191,8 @@ function isList(value: unknown): value is { length: number } {
 }
 
 /**
- * A batch as a matrix. Matrices are not copied, arrays of vectors are. `checkMatrix` must then check
- * the shape.
+ * A batch as a matrix. Matrices are not copied, arrays of vectors are. `checkMatrix` must then
+ * check the shape.
  */
 export function matrixOf(batch: VectorBatch): DenseMatrix | SparseMatrix {
   if (isDenseMatrix(batch) || isSparseMatrix(batch)) return batch;

@@ -38,6 +38,7 @@ describe('the calls that are fuzzed', () => {
       'hashWithKeys',
       'column',
       'hashRows',
+      'codeOf',
       'codesOfPart',
       'vectorsOf',
       'only',

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { pointsOf } from '../../src/kernels/products';
-import { Rotation, rotationKernel } from '../../src/kernels/rotation';
+import { Rotation } from '../../src/kernels/rotation';
 import { Draws } from '../reference/random';
 import { pointsFrom } from './scalar/products';
 import { encode, scalarRotation } from './scalar/rotation';
@@ -54,7 +54,7 @@ describe('the WebAssembly kernel', () => {
       one.vector.set(draws.gaussians(width));
       other.vector.set(one.vector);
       scalarRotation.rotate(one);
-      rotationKernel.rotate(other);
+      other.rotate();
       expect([...other.vector]).toEqual([...one.vector]);
     }
   });
@@ -78,7 +78,7 @@ describe.each([Float32Array, Int8Array])('rows as %o', (Values) => {
     const partitions = Uint32Array.from({ length: each * count }, () => draws.integer(4));
     const rows = { values, lengths, dimensions };
     const expected = scalarRotation.encodeRows(rotations[0], rows, partitions);
-    const found = rotationKernel.encodeRows(rotations[1], rows, partitions);
+    const found = rotations[1].encodeRows(rows, partitions);
     expect(found.scales).toEqual(expected.scales);
     expect(found.codes).toEqual(expected.codes);
     const vectors = Array.from(lengths, (length, row) =>
@@ -91,13 +91,13 @@ describe.each([Float32Array, Int8Array])('rows as %o', (Values) => {
 });
 
 describe.each([
-  ['scalar', scalarRotation],
-  ['WebAssembly', rotationKernel],
-] as const)('tables of products, %s kernel', (_, kernel) => {
+  ['scalar', scalarRotation.makeTables],
+  ['WebAssembly', (rotation: Rotation) => rotation.makeTables()],
+] as const)('tables of products, %s kernel', (_, makeTables) => {
   it.each([96, 104, 200])('tell the products of signs with the vector, %i wide', (width) => {
     const rotation = new Rotation(width, 1n);
     rotation.vector.set(new Draws(width).gaussians(width));
-    kernel.tables(rotation);
+    makeTables(rotation);
     const { vector, tables, scales } = rotation;
     const [base, unit] = scales;
     let least = 0;
@@ -121,13 +121,13 @@ describe.each([
       const [one, other] = [new Rotation(104, 1n), new Rotation(104, 1n)];
       one.vector.set(values);
       other.vector.set(values);
-      scalarRotation.tables(one);
-      kernel.tables(other);
+      scalarRotation.makeTables(one);
+      makeTables(other);
       expect([...other.tables]).toEqual([...one.tables]);
       expect([...other.scales]).toEqual([...one.scales]);
     }
     const zero = new Rotation(96, 1n);
-    kernel.tables(zero);
+    makeTables(zero);
     expect([...zero.scales]).toEqual([0, 0]);
   });
 });

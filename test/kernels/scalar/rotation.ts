@@ -1,6 +1,7 @@
 /** Rotations and their two bits in plain loops: what the kernel must equal to the bit. */
 
-import { FAR, FAR_LEVEL, type rotationKernel } from '../../../src/kernels/rotation';
+import type { RowsOfLengths } from '../../../src/kernels/products';
+import { FAR, FAR_LEVEL, type Rotation } from '../../../src/kernels/rotation';
 import { MAX_ENTRY } from '../../../src/kernels/weighted';
 
 const { fround } = Math;
@@ -50,8 +51,8 @@ function transformed(vector: Float32Array): void {
   }
 }
 
-export const scalarRotation: typeof rotationKernel = {
-  rotate({ width, size, vector, flips }) {
+export const scalarRotation = {
+  rotate({ width, size, vector, flips }: Rotation): void {
     const last = width - size;
     for (let transform = 0; transform < TRANSFORMS; transform++) {
       if (transform % 2 === 1 && last === 0) continue;
@@ -61,7 +62,11 @@ export const scalarRotation: typeof rotationKernel = {
     }
   },
 
-  encodeRows(rotation, { values, lengths, dimensions }, partitions) {
+  encodeRows(
+    rotation: Rotation,
+    { values, lengths, dimensions }: RowsOfLengths,
+    partitions: Uint32Array,
+  ) {
     const { vector, centroids, width } = rotation;
     const code = new Uint8Array(width / 4);
     const each = partitions.length / lengths.length;
@@ -81,7 +86,7 @@ export const scalarRotation: typeof rotationKernel = {
     return { codes, scales };
   },
 
-  tables({ vector, tables, scales }) {
+  makeTables({ vector, tables, scales }: Rotation): void {
     const sizeOf = (i: number) => Math.abs(vector[i]) + Math.abs(vector[i + 1]);
     let most = 0;
     let total = 0;
