@@ -14,19 +14,19 @@ import { Rows } from '../index/rows';
 import { merged, Tail } from '../index/segment';
 import { coreOf, SimHashIndex } from '../index/simhash-index';
 import type { Space } from '../index/space';
-import type { VectorColumns, VectorStorage } from '../index/vectors/row-vectors';
 import { type ArrowSource, asArrow } from '../table/arrow/batches';
-import { columnsOfIndex, tableOfVectors, vectorsOfTable } from '../table/sealed/index-rows';
+import { tableOfVectors, vectorsOfTable } from '../table/sealed/index-rows';
 import {
   BATCH_ROWS,
   batchRanges,
   type Rows as CodeRows,
+  type ColumnSchema,
   openTable,
   readRows,
   type TableBatch,
   writeTable,
 } from '../table/sealed/sealed-table';
-import { idColumn, idType, NO_VECTORS } from './blocks';
+import { columnsOfCodes, columnsOfVectors, idColumn, idType, layoutOf, NO_VECTORS } from './blocks';
 import { headerOf, type IndexHeader, optionsOf, queryPartsOf } from './manifest';
 import { spaceFromArrow, spaceToArrow } from './space-file';
 
@@ -39,6 +39,17 @@ type FileHeader = IndexHeader & { readonly space: string | null };
  */
 function maxNextRow(count: number): number {
   return Math.min(2 ** 32 - 16, Math.max(2 ** 26, 64 * count));
+}
+
+/** The columns of the file of an index with this header, in their order. */
+export function columnsOfIndex(header: IndexHeader): readonly ColumnSchema[] {
+  const layout = layoutOf(header, null, null);
+  return [
+    { name: 'id', type: 'ids', isOptional: true },
+    { name: 'row', type: 'uint32', isOptional: true },
+    ...columnsOfCodes(layout),
+    ...columnsOfVectors(layout),
+  ];
 }
 
 /** The index as the bytes of one Arrow file. */
@@ -127,7 +138,6 @@ function rowsOf(
     const { bytes: codes, validity } = table.code as CodeRows;
     checkUnusedBits(codes, bits, rows.count);
     const vectors = vectorsOfTable(table, rows.count);
-    checkColumns(core.vectors?.kind ?? 'none', vectors);
     const own = count === 0 ? null : idsOf(table.id as Ids | null, kind);
     for (const id of own ?? []) ids.push(id);
     const places = Uint32Array.from({ length: count }, (_, i) => rows.count + i);
@@ -151,18 +161,6 @@ function rowsOf(
   tail.assign();
   const rest = { bytesPerCode, vectors: newVectors?.() ?? null, space };
   return new MemoryIndex(options, space, nextRow, total === 0 ? [] : [merged([tail], rest)]);
-}
-
-function checkColumns(kind: VectorStorage, { vectors, scales, sparse }: VectorColumns): void {
-  if ((kind === 'sparse') !== (sparse !== null)) {
-    throw new Error('sparse vectors are held, but there are no columns "indices" and "weights"');
-  }
-  if ((kind === 'float32' || kind === 'int8') !== (vectors !== null)) {
-    throw new Error('vectors are held, but there is no column "vector", or the other way round');
-  }
-  if ((kind === 'int8') !== (scales !== null)) {
-    throw new Error('there is no column "scale" for vectors of int8, or one without such vectors');
-  }
 }
 
 /** The ids of a batch in the kind that the header names. */

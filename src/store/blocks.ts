@@ -180,14 +180,15 @@ export function columnsOfRows(layout: BlockLayout): ColumnSchema[] {
   return columns;
 }
 
-/** The columns of a file of codes, which indexes with residual codes have. */
+/** The column of codes: in a file of its own where an index has residual codes. */
 export function columnsOfCodes({ bits }: BlockLayout): readonly ColumnSchema[] {
   return [{ name: 'code', type: { bytes: bytesPerCode(bits) }, isNullable: true }];
 }
 
-/** The columns of a file of vectors. */
+/** The columns of vectors, if any are held. */
 export function columnsOfVectors(layout: BlockLayout): readonly ColumnSchema[] {
   const { vectors, dimensions } = layout;
+  if (vectors === 'none') return [];
   if (vectors === 'sparse') return SPARSE_COLUMNS;
   const type = { vector: vectors as 'float32' | 'int8', width: dimensions };
   const scale: ColumnSchema[] = vectors === 'int8' ? [{ name: 'scale', type: 'float32' }] : [];
@@ -294,7 +295,7 @@ export function blocksFromArrow(bytes: Uint8Array, file: string) {
       copies: hasCopies,
     } as BlockLayout;
     const bodiesOf = (kind: BodyKind): Bodies => ({
-      at: float64Of(numbers[`${kind}_at`]),
+      at: Float64Array.from(numbers[`${kind}_at`], Number),
       bytes: numbers[`${kind}_bytes`],
       checksums: numbers[`${kind}_checksum`],
     });
@@ -315,14 +316,6 @@ export function blocksFromArrow(bytes: Uint8Array, file: string) {
     const end = all.count - checkInteger('buckets', table.header.buckets, 0, all.count);
     return { blocks: blocksIn(all, 0, end), buckets: blocksIn(all, end, all.count) };
   });
-}
-
-/** Integers below 2^53 as numbers. */
-function float64Of({ buffer, byteOffset, length }: BigUint64Array): Float64Array {
-  const halves = new Uint32Array(buffer, byteOffset, 2 * length);
-  const numbers = new Float64Array(length);
-  for (let i = 0; i < length; i++) numbers[i] = halves[2 * i] + 2 ** 32 * halves[2 * i + 1];
-  return numbers;
 }
 
 /** Blocks `from` to `end - 1` of a table, as if there were no others. */

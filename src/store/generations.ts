@@ -31,7 +31,6 @@ import {
   type FileKind,
   FileNames,
   type FolderFile,
-  filesOf,
   generationOf,
   type Manifest,
   manifestGeneration,
@@ -150,8 +149,6 @@ export class GenerationWriter implements GenerationFiles {
   readonly #names: FileNames;
   /** Files that are open, to be closed after an error. */
   readonly #open = new Set<FileHandle>();
-  /** The finished files of this generation. */
-  readonly #added: FolderFile[] = [];
 
   /** Writes the generation after `base`, the newest one; null where there is none. */
   constructor(
@@ -169,7 +166,10 @@ export class GenerationWriter implements GenerationFiles {
     return file.end(rows);
   }
 
-  /** Takes a file of another folder: by a hard link, or by a synced copy where links fail. */
+  /**
+   * Takes a file of another folder, whose checksum is compared: by a hard link, or by a synced copy
+   * where links fail.
+   */
   async take(file: FolderFile, folder: string): Promise<FolderFile> {
     const name = this.#names.next(file.kind);
     const [from, to] = [join(folder, file.name), join(this.folder, name)];
@@ -180,7 +180,7 @@ export class GenerationWriter implements GenerationFiles {
       await copy.sync().finally(() => copy.close());
     });
     const taken = { ...file, name };
-    this.#added.push(taken);
+    await checkFile(this.folder, taken);
     return taken;
   }
 
@@ -190,10 +190,8 @@ export class GenerationWriter implements GenerationFiles {
     const handle = await open(join(this.folder, name), 'wx'); // no file of this name exists
     this.#open.add(handle);
     return writtenInPieces(handle, (rows, bytes, checksum) => {
-      const made = { name, kind, rows, bytes, checksum };
       this.#open.delete(handle);
-      this.#added.push(made);
-      return made;
+      return { name, kind, rows, bytes, checksum };
     });
   }
 
@@ -203,9 +201,6 @@ export class GenerationWriter implements GenerationFiles {
    */
   async commit(content: NewContent): Promise<Manifest> {
     const { generation } = this;
-    // Read back before the commit: only what opens is published.
-    const named = new Set(filesOf(content).map(({ name }) => name));
-    for (const file of this.#added) if (named.has(file.name)) await checkFile(this.folder, file);
     const previous = this.base?.checksum ?? null;
     const { bytes, manifest } = newManifest({ generation, previous, ...content });
     const temporary = await this.#addTemporary(bytes);

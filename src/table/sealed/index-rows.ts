@@ -5,8 +5,7 @@
 
 import { type DataType, type Field, Type } from 'apache-arrow';
 import { lowerBound } from '../../base/arrays';
-import { asFormatError, checkBits, FormatError } from '../../base/check';
-import { bytesPerCode } from '../../codes/codes';
+import { asFormatError, FormatError } from '../../base/check';
 import { asArrow, type ByteFile, outlineOf } from '../arrow/batches';
 import { type Block, type ByteRange, batchAt } from '../arrow/messages';
 import { RowBatch } from '../row-batch';
@@ -34,28 +33,9 @@ export interface VectorColumns {
 
 /** The columns of sparse vectors: lists of dimensions, and of their weights. */
 export const SPARSE_COLUMNS: readonly ColumnSchema[] = [
-  { name: 'indices', type: { list: 'uint64' }, isOptional: true },
-  { name: 'weights', type: { list: 'float32' }, isOptional: true },
+  { name: 'indices', type: { list: 'uint64' } },
+  { name: 'weights', type: { list: 'float32' } },
 ];
-
-/** The columns that the file of an index with this header may have, in their order. */
-export function columnsOfIndex({
-  bits,
-  dimensions,
-  vectors,
-}: Partial<Record<'bits' | 'dimensions' | 'vectors', unknown>>) {
-  const vector = vectors === 'int8' ? 'int8' : 'float32';
-  const isOptional = true;
-  const columns: ColumnSchema[] = [
-    { name: 'id', type: 'ids', isOptional },
-    { name: 'row', type: 'uint32', isOptional },
-    { name: 'code', type: { bytes: bytesPerCode(checkBits(bits as number)) }, isNullable: true },
-    { name: 'vector', type: { vector, width: Number(dimensions ?? 1) }, isOptional },
-    { name: 'scale', type: 'float32', isOptional },
-    ...(vectors === 'sparse' ? SPARSE_COLUMNS : []),
-  ];
-  return columns;
-}
 
 /** Vectors as the values of their columns; nothing is copied. */
 export function tableOfVectors({ vectors, scales, sparse }: VectorColumns): TableRows {
@@ -74,15 +54,12 @@ export function vectorsOfTable(table: TableRows, firstRow: number): VectorColumn
 }
 
 /**
- * Sparse rows from their two columns; null where both are missing. Fails for vectors that an index
+ * Sparse rows from their two columns; null without these. Fails for vectors that an index
  * would refuse: dimensions must ascend within a row, and weights be finite.
  */
 function sparseRows(table: TableRows, firstRow: number): SparseColumns | null {
   const { indices, weights } = table as { indices?: Lists | null; weights?: Lists | null };
-  if (!indices && !weights) return null;
-  if (!indices || !weights) {
-    throw new Error(`there is no column "${indices ? 'weights' : 'indices'}"`);
-  }
+  if (!indices || !weights) return null;
   const { offsets } = indices;
   const sparse = { offsets, indices: indices.items, weights: weights.items } as SparseColumns;
   const [keys, values] = [sparse.indices, sparse.weights];
