@@ -12,14 +12,7 @@ import { shareAt } from '../base/random';
 import { NO_ROW } from '../kernels/hits';
 import { MAX_RESIDUAL_BYTES } from '../kernels/residuals';
 import type { RowsToAdd } from './add-rows';
-import {
-  COPY_NEIGHBORS,
-  COPY_QUERIES,
-  chosen,
-  copiesPay,
-  SIZE_POINTS,
-  type Target,
-} from './choice';
+import { COPY_NEIGHBORS, COPY_QUERIES, chosen, copiesPay, type Target } from './choice';
 import type { IndexCore } from './index-core';
 import { OPTIMIZE_DEFAULTS, type OptimizeOptions, type RecallReport } from './index-options';
 import type { MemoryIndex } from './memory-index';
@@ -44,7 +37,6 @@ import {
   MIN_PARTITIONED_ROWS,
   type SpaceOrigin,
   sampleSize,
-  somePoints,
   TrainingSample,
   trainSpace,
   untrainedSpace,
@@ -167,7 +159,7 @@ async function newSpace(
   if (trained === null) return { source, space: null };
   const { space } = trained;
   const { recall, copies } = wanted;
-  const hasCopies = copies ?? (await payCopies(before, trained, source, recall, comparing));
+  const hasCopies = copies ?? (await payCopies(before, space, source, recall, comparing));
   const isSingle = !hasCopies || space.count === 1;
   return { source, space: isSingle ? space : new Space({ ...space.parts, hasCopies }) };
 }
@@ -182,10 +174,9 @@ export async function settled(
   return reportOf(index, wanted, await settle(index, source, wanted, work), source.kind);
 }
 
-/** A space, some of the points on which it was trained, and the rows that are held out. */
+/** A space, and the rows that are held out. */
 interface Trained {
   readonly space: Space;
-  readonly sample: Int8Array;
   readonly held: HeldOut;
 }
 
@@ -216,7 +207,7 @@ async function trainedSpace(
   }
   const points = await sample.points(training);
   const space = await trainSpace(untrained, points, partitions, training);
-  return { space, sample: somePoints(points, space.width, SIZE_POINTS), held };
+  return { space, held };
 }
 
 /** The rows that have codes, and those of them that are held out. */
@@ -253,7 +244,7 @@ class HeldOut {
 /** Whether searches gain by copies, by the neighbours of evaluation queries. */
 async function payCopies(
   index: Evaluable,
-  { space, sample }: Trained,
+  space: Space,
   source: EvaluationSource,
   recall: number,
   work: LongWork,
@@ -262,7 +253,7 @@ async function payCopies(
   const asked = await source.first(COPY_QUERIES, work);
   const near = asked.flatMap(({ truth }) => Array.from(truth.rows.subarray(0, COPY_NEIGHBORS)));
   const points = await index.pointsOf(Uint32Array.from(near), space, work);
-  return copiesPay(space, { asked, points, rows: index.rows, sample }, recall);
+  return copiesPay(space, { asked, points, rows: index.rows }, recall);
 }
 
 /** Rows in random order as queries, each left out of its own answer. */

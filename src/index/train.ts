@@ -185,25 +185,14 @@ export async function trainSpace(
   return new Space({ ...parts, nearness: nearnessOf(space, points), tree });
 }
 
-/**
- * Some of many points, between `most` and twice as many: evenly spaced, since training sorts points
- * by group.
- */
-export function somePoints(points: Int8Array, width: number, most: number): Int8Array {
-  const every = Math.max(1, Math.floor(points.length / width / most));
-  const count = Math.ceil(points.length / width / every);
-  const some = new Int8Array(count * width);
-  for (let i = 0; i < count; i++) {
-    const from = i * every * width;
-    some.set(points.subarray(from, from + width), i * width);
-  }
-  return some;
-}
-
-/** The mean cosine of points with their centroids, over some of them. */
+/** The mean cosine of points with their centroids, over some of them: evenly spaced. */
 function nearnessOf(space: Space, points: Int8Array): number {
   const { width } = space;
-  const some = somePoints(points, width, NEARNESS_POINTS);
+  const every = width * Math.max(1, Math.floor(points.length / width / NEARNESS_POINTS));
+  const some = new Int8Array(width * Math.ceil(points.length / every));
+  for (let from = 0, at = 0; from < points.length; from += every, at += width) {
+    some.set(points.subarray(from, from + width), at);
+  }
   const nearest = space.nearestTo(some);
   const { centroids } = space.parts.tree;
   let sum = 0;

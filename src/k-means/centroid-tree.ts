@@ -117,10 +117,6 @@ export function orderInto(
   productsKernel.orderInto({ values: centroids, width }, ranges, query, order, products);
 }
 
-/** Room for the groups of one query, the nearest first, and their products with it. */
-let groupOrder = new Uint32Array(64);
-let groupProducts = new Float32Array(groupOrder.length);
-
 /** At least so many centroids: those of the groups nearest to a query, or all. */
 function rangesNear(
   { centroids, coarse, starts, width }: CentroidTree,
@@ -130,13 +126,10 @@ function rangesNear(
   const count = centroids.length / width;
   const groupCount = starts.length - 1;
   if (wanted >= count || groupCount < 2) return [{ first: 0, end: count }];
-  if (groupCount > groupOrder.length) {
-    groupOrder = new Uint32Array(groupCount);
-    groupProducts = new Float32Array(groupCount);
-  }
-  const groups = groupOrder.subarray(0, groupCount);
+  const groups = new Uint32Array(groupCount);
   const ranges = [{ first: 0, end: groupCount }];
-  productsKernel.orderInto({ values: coarse, width }, ranges, query, groups, groupProducts);
+  const products = new Float32Array(groupCount);
+  productsKernel.orderInto({ values: coarse, width }, ranges, query, groups, products);
   const near: Range[] = [];
   for (let i = 0, found = 0; found < wanted; i++) {
     const [first, end] = [starts[groups[i]], starts[groups[i] + 1]];

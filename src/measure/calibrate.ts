@@ -9,7 +9,7 @@
  */
 
 import { lowerBound } from '../base/arrays';
-import { checkAttached, checkOptions, wrongType, wrongValue } from '../base/check';
+import { checkOptions, wrongType, wrongValue } from '../base/check';
 import { LONG_CALL, type LongCall, LongWork } from '../base/long-work';
 import { alea, drawnNumbers } from '../base/random';
 import { checkLeast, JACCARD, measureOf, NEAR_COSINE, NEAR_JACCARD } from '../codes/measure';
@@ -119,25 +119,22 @@ export async function calibrate(
 
 /** Throws unless these are pairs of two different rows with codes, and one of them is the same. */
 function checkKnown(pairs: KnownPairs, { codes }: Rows): void {
-  for (const field of ['a', 'b'] as const) {
-    const rows: unknown = pairs?.[field];
-    if (!(rows instanceof Uint32Array)) throw wrongType(`pairs.${field}`, 'a Uint32Array', rows);
-    checkAttached(`pairs.${field}`, rows);
-    const isOther = (row: number) => row >= codes.count || codes.isNull(row);
-    const at = rows.findIndex(isOther);
-    if (at < 0) continue;
-    throw wrongValue(`pairs.${field}[${at}]`, `a row of ${codes.count} with a code`, rows[at]);
+  const { a, b, same } = pairs ?? {};
+  if (!(a instanceof Uint32Array && b instanceof Uint32Array && Array.isArray(same))) {
+    throw wrongType('pairs', 'rows "a" and "b" in Uint32Arrays, and an array "same"', pairs);
   }
-  const { a, b, same } = pairs;
-  if (a.length !== b.length) throw wrongValue('pairs.b', `${a.length} rows, as "a"`, b.length);
-  const self = a.findIndex((row, i) => row === b[i]);
-  if (self >= 0) throw wrongValue(`pairs.b[${self}]`, 'another row than that of "a"', b[self]);
-  if (!Array.isArray(same)) throw wrongType('pairs.same', 'an array of booleans', same);
-  if (same.length !== a.length) {
-    throw wrongValue('pairs.same', `${a.length} booleans, as "a" has rows`, same.length);
+  if (a.length !== b.length || a.length !== same.length) {
+    const lengths = [a, b, same].map(({ length }) => length).join(', ');
+    throw wrongValue('pairs', 'as many rows in "a" and "b" as there are in "same"', lengths);
   }
-  const at = Array.from(same).findIndex((one: unknown) => typeof one !== 'boolean');
-  if (at >= 0) throw wrongType(`pairs.same[${at}]`, 'true or false', same[at]);
+  const isRow = (row: number) => row < codes.count && !codes.isNull(row);
+  const at = a.findIndex((row, i) => {
+    return row === b[i] || !isRow(row) || !isRow(b[i]) || typeof same[i] !== 'boolean';
+  });
+  if (at >= 0) {
+    const wanted = `two rows of ${codes.count} with codes, and true or false`;
+    throw wrongValue(`pairs[${at}]`, wanted, `${a[at]}, ${b[at]}, ${same[at]}`);
+  }
   if (!same.includes(true)) throw wrongValue('pairs.same', 'true for one pair or more', 'none');
 }
 

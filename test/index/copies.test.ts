@@ -4,7 +4,7 @@ import type { SearchResult } from '../../src/index/answer';
 import { copiesPay } from '../../src/index/choice';
 import { type Query, queryOf } from '../../src/index/query';
 import { coreOf } from '../../src/index/simhash-index';
-import { somePoints, trainSpace, untrainedSpace } from '../../src/index/train';
+import { trainSpace, untrainedSpace } from '../../src/index/train';
 import { allocatePoints } from '../../src/k-means/k-means';
 import { indexFromArrow, indexToArrow, SimHashIndex } from '../../src/node';
 import { pointsFrom } from '../kernels/scalar/products';
@@ -177,7 +177,7 @@ describe('rows in second partitions', async () => {
         ...{ row: null, query: queryOf(core, vector) as Query },
         truth: { rows: Uint32Array.of(row), size: 1 },
       }));
-      return copiesPay(space, { asked, points: pointsOf(neighbors), rows, sample }, recall);
+      return copiesPay(space, { asked, points: pointsOf(neighbors), rows }, recall);
     };
     // A search of few rows mostly compares centroids, which copies do not change.
     const queries = around(3, neighbors);
@@ -185,13 +185,4 @@ describe('rows in second partitions', async () => {
     // Each query is its neighbour: one partition holds it.
     expect(paysFor(neighbors, 10_000_000, 0.9)).toBe(false);
   });
-});
-
-it('some of the points of a sample that is sorted come from all of it', () => {
-  // Of two bytes each, which make its number.
-  const points = Int8Array.from({ length: 2 * 30_000 }, (_, i) => (i >> 1) >> (i & 1 ? 8 : 0));
-  const some = somePoints(points, 2, 8192);
-  const numbers = Array.from(new Uint16Array(some.buffer));
-  expect(numbers).toEqual(Array.from({ length: 10_000 }, (_, i) => 3 * i));
-  expect(somePoints(points.subarray(0, 200), 2, 8192)).toEqual(points.subarray(0, 200));
 });

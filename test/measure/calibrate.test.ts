@@ -172,14 +172,18 @@ describe('calibrate', async () => {
   const pairs = { a: Uint32Array.of(0), b: Uint32Array.of(2), same: [true] };
 
   it.each([
-    [{ vectors }, TypeError, '"a" expected a Uint32Array, got undefined'],
-    [{ vectors, pairs: { ...pairs, a: [0] } }, TypeError, '"a" expected a Uint32Array'],
-    [{ vectors, pairs: { ...pairs, b: Uint32Array.of(4) } }, RangeError, 'a row of 4 with a code'],
-    [{ vectors, pairs: { ...pairs, b: Uint32Array.of(3) } }, RangeError, 'with a code, got 3'],
-    [{ vectors, pairs: { ...pairs, b: Uint32Array.of(0) } }, RangeError, 'another row than'],
-    [{ vectors, pairs: { ...pairs, b: new Uint32Array(2) } }, RangeError, '1 rows, as "a", got 2'],
-    [{ vectors, pairs: { ...pairs, same: [1] } }, TypeError, 'expected true or false, got 1'],
-    [{ vectors, pairs: { ...pairs, same: [true, false] } }, RangeError, '1 booleans'],
+    [{ vectors }, TypeError, '"pairs" expected rows "a" and "b" in Uint32Arrays'],
+    [{ vectors, pairs: { ...pairs, a: [0] } }, TypeError, '"pairs" expected rows'],
+    [
+      { vectors, pairs: { ...pairs, b: Uint32Array.of(4) } },
+      RangeError,
+      'two rows of 4 with codes',
+    ],
+    [{ vectors, pairs: { ...pairs, b: Uint32Array.of(3) } }, RangeError, 'got "0, 3, true"'],
+    [{ vectors, pairs: { ...pairs, b: Uint32Array.of(0) } }, RangeError, 'got "0, 0, true"'],
+    [{ vectors, pairs: { ...pairs, b: new Uint32Array(2) } }, RangeError, 'got "1, 2, 1"'],
+    [{ vectors, pairs: { ...pairs, same: [1] } }, RangeError, 'true or false, got "0, 2, 1"'],
+    [{ vectors, pairs: { ...pairs, same: [true, false] } }, RangeError, 'got "1, 1, 2"'],
     [{ vectors, pairs: { ...pairs, same: [false] } }, RangeError, 'true for one pair or more'],
     [{ pairs }, Error, 'give "vectors", or an index that holds them'],
     [{ pairs, vectors, minJaccard: 0.5 }, Error, '"minJaccard" needs codes'],
