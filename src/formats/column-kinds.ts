@@ -20,44 +20,24 @@ const ASKED: Record<ColumnType, ColumnKind> = {
 
 const MIN_INT64 = -(2n ** 63n);
 const MAX_INT64 = 2n ** 63n - 1n;
-const MAX_UINT64 = 2n ** 64n - 1n;
 
 /** Names of columns that usually have ids. */
 const CALLED_ID = /^(id|key|row)$|(_|-|\.)id$|[a-z]I[dD]$/i;
 
-/** The first values of a column, nulls included, and what the caller says of it. */
-interface FirstValues {
-  readonly values: readonly unknown[];
-  readonly type: ColumnType | undefined;
-  /** A column of texts takes any value, as in CSV. */
-  readonly areTexts: boolean;
-}
-
 /**
- * The kind of a column: that of the rows before it, in `known`, where the first values fit. In a
- * shard of few rows whole numbers are all different, and look like names; a text may be digits.
+ * The kind of a column: that of the rows before it, in `known`, where there are any. In a shard of
+ * few rows whole numbers are all different, and look like names; a text may be digits.
  */
 export function kindOf(
   name: string,
-  { values, type, areTexts }: FirstValues,
+  values: readonly unknown[],
+  type: ColumnType | undefined,
   known: Map<string, ColumnKind>,
 ): ColumnKind {
-  const kind = known.get(name);
-  if (kind !== undefined && areFit({ name, kind }, values, areTexts)) return kind;
-  const own = ownKindOf(name, values, type);
+  const kind = known.get(name) ?? ownKindOf(name, values, type);
   // Nulls alone show no kind.
-  if (kind === undefined && values.some((one) => (one ?? null) !== null)) known.set(name, own);
-  return own;
-}
-
-function areFit(plan: ColumnPlan, values: readonly unknown[], areTexts: boolean): boolean {
-  const turn = fitter(plan, areTexts);
-  try {
-    for (const value of values) turn(value ?? null);
-    return true;
-  } catch {
-    return false;
-  }
+  if (values.some((one) => (one ?? null) !== null)) known.set(name, kind);
+  return kind;
 }
 
 /** The kind that the first values have, unless the caller states a type. */
@@ -91,8 +71,7 @@ function kindOfNumbers(name: string, values: readonly (number | bigint)[]): Colu
   }
   const least = values.reduce((a, b) => (b < a ? b : a));
   const most = values.reduce((a, b) => (b > a ? b : a));
-  if (least < MIN_INT64 || most > MAX_UINT64 || (most > MAX_INT64 && least < 0)) return 'json';
-  if (most > MAX_INT64) return 'uint64';
+  if (least < MIN_INT64 || most > MAX_INT64) return 'json';
   // Integers that float64 does not hold come as bigints.
   const isLarge = values.some((value) => typeof value === 'bigint');
   const isName = isLarge || CALLED_ID.test(name) || new Set(values).size === values.length;
@@ -133,7 +112,7 @@ export function fitter({ name, kind }: ColumnPlan, isAsked: boolean): Fitter {
     });
   }
   if (typeof kind === 'string') return orNull(numberFitter(name, kind));
-  const item = numberFitter(name, (kind as { list: ColumnKind }).list);
+  const item = numberFitter(name, kind.list);
   return orNull((value) => {
     if (!Array.isArray(value)) throw misfit(name, 'a list of numbers', value);
     for (let i = 0; i < value.length; i++) item(value[i]);
@@ -150,10 +129,9 @@ function numberFitter(name: string, kind: ColumnKind): Fitter {
       throw misfit(name, 'a number that float64 holds', value);
     };
   }
-  const [least, most] = kind === 'uint64' ? [0n, MAX_UINT64] : [MIN_INT64, MAX_INT64];
   return (value) => {
-    if (Number.isSafeInteger(value) && (value as number) >= least) return value;
-    if (typeof value === 'bigint' && value >= least && value <= most) return value;
+    if (Number.isSafeInteger(value)) return value;
+    if (typeof value === 'bigint' && value >= MIN_INT64 && value <= MAX_INT64) return value;
     const type = typeof value === 'number' ? 'number' : 'text';
     throw misfit(name, 'an integer of 64 bits', value, type);
   };

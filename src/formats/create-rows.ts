@@ -15,7 +15,7 @@ import type { Codes } from '../codes/codes';
 import { arrowWriter, type SealHeader } from '../table/arrow/writer';
 import { type CodesToArrowOptions, codesToArrow } from '../table/from-arrow';
 import { RowBatch } from '../table/row-batch';
-import { type CsvLayout, csvWriter } from './csv';
+import { csvWriter } from './csv';
 import { openOutput, type RowOutput, streamOutput } from './file-io';
 import { jsonRows } from './jsonl';
 import { parquetEncoder } from './parquet/parquet-out';
@@ -33,13 +33,11 @@ export interface CreateRowsOptions {
   /** Files that the output must not be, by whatever name. */
   inputs?: readonly string[];
   /**
-   * Whether texts in CSV that a spreadsheet would run get an apostrophe in front. They begin with =
-   * + - @ or a tab.
-   * @default 'keep'
+   * Metadata of an Arrow file, which then has checksums; other formats have none. That of another
+   * file is JSON.
+   * @internal
    */
-  formulas?: 'keep' | 'text';
-  /** Metadata of an Arrow file, which then has checksums; other formats have none. @internal */
-  header?: SealHeader;
+  header?: SealHeader | string | undefined;
 }
 
 /** Takes rows batch by batch. Any failure ends the output and leaves nothing behind. */
@@ -63,7 +61,6 @@ const OPTIONS = {
   format: ROW_FORMATS,
   force: checkBoolean,
   inputs: checkNames,
-  formulas: ['keep', 'text'],
   header: null,
 } as const;
 
@@ -82,7 +79,7 @@ export async function createRows(
   options?: CreateRowsOptions,
 ): Promise<RowWriter> {
   const given = checkOptions(options, OPTIONS);
-  const { force = false, inputs = [], formulas = 'keep', header } = given;
+  const { force = false, inputs = [], header } = given;
   const stream = target === '-' ? process.stdout : target;
   if (typeof stream !== 'string' && typeof stream?.write !== 'function') {
     throw wrongType('target', 'a path or a writable stream', target);
@@ -94,36 +91,19 @@ export async function createRows(
     const problem = path === null ? 'a stream needs a format (--to)' : unknown;
     throw new RangeError(`${problem}: ${OUTPUT_FORMATS.join(', ')}`);
   }
-  checkOutputFormat(format);
+  const written = OUTPUT_FORMATS.find((one) => one === format);
+  if (written === undefined) {
+    throw wrongValue('format', `one that is written: ${OUTPUT_FORMATS.join(', ')}`, format);
+  }
   const output =
     typeof stream === 'string' ? await openOutput(stream, { force, inputs }) : streamOutput(stream);
   const delimiter = path !== null && isTabbed(path) ? '\t' : ',';
-  return writerTo(output, format, { header, delimiter, formulas });
-}
-
-/** `header` seals Arrow files; the other options are for CSV. */
-interface EncoderOptions extends Partial<CsvLayout> {
-  header?: CreateRowsOptions['header'] | string | undefined;
-}
-
-/** A writer of rows to an output that is open already; a failure here aborts the output. */
-export async function writerTo(
-  output: RowOutput,
-  format: RowFormat,
-  options: EncoderOptions = {},
-): Promise<RowWriter> {
   try {
-    return rowWriter(await encoderOf(checkOutputFormat(format), options), output);
+    return rowWriter(await encoderOf(written, header, delimiter), output);
   } catch (error) {
     await output.abort();
     throw error;
   }
-}
-
-function checkOutputFormat(format: RowFormat): OutputFormat {
-  const written = OUTPUT_FORMATS.find((one) => one === format);
-  if (written !== undefined) return written;
-  throw wrongValue('format', `one that is written: ${OUTPUT_FORMATS.join(', ')}`, format);
 }
 
 /** Encodes batches and passes the bytes on. */
@@ -175,9 +155,9 @@ function rowWriter(encoder: RowEncoder, output: RowOutput): RowWriter {
 /** The encoder of a format. Libraries that only some formats need are loaded here. */
 async function encoderOf(
   format: OutputFormat,
-  { header, delimiter = ',', formulas = 'keep' }: EncoderOptions,
+  header: SealHeader | string | undefined,
+  delimiter: string,
 ): Promise<RowEncoder> {
-  const layout = { delimiter, formulas };
   switch (format) {
     case 'arrow':
     case 'arrows':
@@ -185,7 +165,7 @@ async function encoderOf(
     case 'parquet':
       return parquetEncoder();
     case 'csv': {
-      const { header: names, rows } = csvWriter(layout);
+      const { header: names, rows } = csvWriter(delimiter);
       return linesOf(rows, names);
     }
     case 'jsonl':

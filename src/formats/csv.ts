@@ -203,7 +203,7 @@ export async function csvRows(source: ByteSource, options: ReadOptions): Promise
     });
   });
   const plans = wanted.map((name, i) => {
-    const kind = kindOf(name, { values: first[i], type: types[name], areTexts: true }, kinds);
+    const kind = kindOf(name, first[i], types[name], kinds);
     return { name, kind: kind === 'json' ? ('text' as const) : kind };
   });
   const assembler = new RowAssembler(plans, source.name, batchRows);
@@ -237,7 +237,7 @@ export async function csvRows(source: ByteSource, options: ReadOptions): Promise
     }
     return true;
   };
-  return { columns: assembler.columns, read: (send) => sendRecords(scan, assembler, send, add) };
+  return { empty: assembler.empty, read: (send) => sendRecords(scan, assembler, send, add) };
 }
 
 /** The value of a cell in a column of numbers or lists; throws if it does not fit. */
@@ -262,39 +262,15 @@ function numberOf(text: string): number | bigint {
   return Number.isSafeInteger(number) ? number : integer;
 }
 
-/** How cells are written. */
-export interface CsvLayout {
-  readonly delimiter: string;
-  /** Whether texts that a spreadsheet would run are kept, or marked as texts. */
-  readonly formulas: 'keep' | 'text';
-}
-
-/** Texts that a spreadsheet takes for formulas, but for numbers, which begin alike. */
-const FORMULA = /^'*[=+\-@\t\r\uff0b\uff0d\uff1d\uff20]/;
-
-/**
- * Puts an apostrophe in front of a text that a spreadsheet could run as a formula, also if it has
- * apostrophes in front already.
- */
-export function formulaAsText(text: string): string {
-  return FORMULA.test(text) && !ITEM.test(text) ? `'${text}` : text;
-}
-
-/** Undoes `formulaAsText`. */
-export function textOfFormula(text: string): string {
-  return text.startsWith("'") && FORMULA.test(text) ? text.slice(1) : text;
-}
-
 /** Writes batches as lines of CSV: that of the names, and those of rows without line feeds. */
-export function csvWriter({ delimiter, formulas }: CsvLayout) {
-  const written = formulas === 'text' ? formulaAsText : (text: string) => text;
+export function csvWriter(delimiter: string) {
   const needsQuotes = new RegExp(`["\\r\\n${delimiter === '\t' ? '\\t' : delimiter}]`);
   const cell = (value: unknown): string => {
     if (value === null || value === undefined) return '';
     if (value === '') return '""';
     const text =
       typeof value === 'string'
-        ? written(value)
+        ? value
         : value instanceof Uint8Array
           ? hex(value)
           : typeof value === 'number'

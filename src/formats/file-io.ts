@@ -9,7 +9,9 @@ import { constants } from 'node:buffer';
 import { randomBytes } from 'node:crypto';
 import { type FileHandle, lstat, open, realpath, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { createGzip } from 'node:zlib';
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
+import { concatenated } from '../base/arrays';
 import { FormatError } from '../base/check';
 import { checkFileSize, FileChecksum, PIECE_BYTES } from '../table/sealed/seal';
 
@@ -154,33 +156,21 @@ export function streamOutput(stream: NodeJS.WritableStream): RowOutput {
   };
 }
 
-/** Compresses bytes on their way to another output. Equal input becomes equal bytes. */
+/**
+ * Compresses bytes on their way to another output: each write is a member of the gzip file. Equal
+ * writes become equal bytes.
+ */
 function gzipOutput(output: RowOutput): RowOutput {
-  const gzip = createGzip();
-  const made: Uint8Array[] = [];
-  gzip.on('data', (bytes: Uint8Array) => made.push(bytes));
-  const passOn = () => output.write(made.splice(0));
-  return {
-    async write(chunks) {
-      for (const chunk of chunks) {
-        await new Promise<void>((resolve, reject) => {
-          gzip.write(chunk, (error) => (error ? reject(error) : resolve()));
-        });
-        await passOn();
-      }
-    },
-    async close() {
-      await new Promise<void>((resolve, reject) => {
-        gzip.on('end', resolve).on('error', reject).end();
-      });
-      await passOn();
-      await output.close();
-    },
-    async abort() {
-      gzip.destroy();
-      await output.abort();
-    },
+  let isEmpty = true;
+  const write = async (chunks: readonly Uint8Array[]) => {
+    isEmpty = false;
+    await output.write([await promisify(gzip)(concatenated(chunks))]);
   };
+  const close = async () => {
+    if (isEmpty) await write([]);
+    await output.close();
+  };
+  return { write, close, abort: output.abort };
 }
 
 /** Writes all bytes; a call of the system may write only a part of them. */
@@ -250,18 +240,8 @@ export async function checksumOf(
   }
 }
 
-/** What `fill` uses of a FileHandle. */
-export interface Readable {
-  read(
-    bytes: Uint8Array,
-    offset: number,
-    count: number,
-    at: number,
-  ): Promise<{ readonly bytesRead: number }>;
-}
-
 /** Reads from `at` on until `bytes` is full or the file ends; returns how many bytes were read. */
-export async function fill(file: Readable, bytes: Uint8Array, at = 0): Promise<number> {
+export async function fill(file: FileHandle, bytes: Uint8Array, at = 0): Promise<number> {
   let filled = 0;
   while (filled < bytes.length) {
     const count = Math.min(MAX_CALL_BYTES, bytes.length - filled);

@@ -51,10 +51,10 @@ export async function jsonlRows(source: ByteSource, options: ReadOptions): Promi
   const names = [...values.keys()];
   const wanted = options.columns ?? names;
   checkColumns(wanted, names);
-  const plans = wanted.map((column) => {
-    const seen = { values: valuesOf(column), type: types[column], areTexts: false };
-    return { name: column, kind: kindOf(column, seen, kinds) };
-  });
+  const plans = wanted.map((column) => ({
+    name: column,
+    kind: kindOf(column, valuesOf(column), types[column], kinds),
+  }));
   values.clear();
   const assembler = new RowAssembler(plans, name, options.batchRows);
   const addRow = rowAdder(plans, assembler, options);
@@ -69,7 +69,7 @@ export async function jsonlRows(source: ByteSource, options: ReadOptions): Promi
     addRow(value);
     return true;
   };
-  return { columns: assembler.columns, read: (send) => sendRecords(scan, assembler, send, add) };
+  return { empty: assembler.empty, read: (send) => sendRecords(scan, assembler, send, add) };
 }
 
 /** Returns a function that adds a row to the batch: all of its values, or none. */

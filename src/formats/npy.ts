@@ -66,10 +66,8 @@ export async function npyRows(source: ByteSource, options: ReadOptions): Promise
       if (bytes.length < rows * rowBytes) throw cut();
       await send(batchOf(bytes, first));
     }
-    // Without rows, one empty batch shows the column.
-    if (count === 0) await send(batchOf(new Uint8Array(), 0));
   };
-  return { columns: batchOf(new Uint8Array(), 0).columns, rowCount: count, read };
+  return { empty: batchOf(new Uint8Array(), 0), rowCount: count, read };
 }
 
 /**
@@ -95,49 +93,39 @@ function numbersOf(bytes: Uint8Array, type: Header['type']): Numbers {
 
 /** Reads the magic, the version and the header. */
 async function readHeader(source: ByteSource): Promise<Header> {
-  const fail = (message: string) =>
-    new FormatError(`no .npy file that can be read: ${message}`, source.name);
   const take = async (count: number) => {
     const bytes = Buffer.from(await source.take(count));
-    if (bytes.length < count) throw fail('cut short');
-    return bytes;
+    if (bytes.length === count) return bytes;
+    throw new FormatError('no .npy file that can be read: cut short', source.name);
   };
   const magic = await take(MAGIC_BYTES);
-  if (magic.toString('latin1', 0, 6) !== '\x93NUMPY') throw fail('no magic');
-  const version = magic[6];
-  if (version < 1 || version > 3) throw fail(`version ${version} is not known`);
-  const sizeBytes = version === 1 ? 2 : 4;
+  // Version 1 has a length of two bytes.
+  const sizeBytes = magic[6] === 1 ? 2 : 4;
   const length = (await take(sizeBytes)).readUIntLE(0, sizeBytes);
-  if (length > MAX_HEADER_BYTES) throw fail(`a header of ${length} bytes`);
-  return parseHeader((await take(length)).toString('latin1'), fail);
+  const isKnown = magic.toString('latin1', 0, 6) === '\x93NUMPY' && magic[6] >= 1 && magic[6] <= 3;
+  const text = (await take(isKnown && length <= MAX_HEADER_BYTES ? length : 0)).toString('latin1');
+  const header = parseHeader(text);
+  if (header !== null) return header;
+  throw new FormatError(
+    `no .npy file of vectors, ${text.trim().slice(0, 200) || 'its header is damaged'}; save by ` +
+      "numpy.ascontiguousarray(array).astype('<f4'), with one or two axes",
+    source.name,
+  );
 }
 
-const LITTLE = "array.astype(array.dtype.newbyteorder('<'))";
-const IN_C = 'numpy.ascontiguousarray(array)';
-
-/** Parses the header: a Python dictionary with three keys, as NumPy writes it. */
-function parseHeader(text: string, fail: (message: string) => FormatError): Header {
-  const descr = /'descr':\s*'([^']*)'/.exec(text)?.[1];
-  const order = /'fortran_order':\s*(True|False)/.exec(text)?.[1];
-  const shape = /'shape':\s*\(([\d,\s]*)\)/.exec(text)?.[1];
-  if (order === undefined || shape === undefined) throw fail('its header is damaged');
-  const [, byteOrder, type] = /^([<>|=])(\w+)$/.exec(descr ?? '') ?? [];
-  if (!Object.hasOwn(ELEMENTS, type)) {
-    const known = Object.keys(ELEMENTS).join(', ');
-    throw fail(`elements of type ${descr ?? 'record'} are not read, but ${known}`);
-  }
-  const sizes = shape
-    .split(',')
-    .filter((size) => size.trim() !== '')
-    .map(Number);
-  if (sizes.length < 1 || sizes.length > 2) throw fail(`${sizes.length} axes, not 1 or 2`);
-  const [count, dimensions = 1] = sizes;
-  if (dimensions < 1 || !Number.isSafeInteger(count * dimensions * 8)) {
-    throw fail(`vectors of shape (${shape}) cannot be`);
-  }
-  const width = Number(type[1]);
-  if (byteOrder === '>' && width > 1) throw fail(`big-endian elements; save ${LITTLE}`);
+/**
+ * Parses the header: a Python dictionary with three keys, as NumPy writes it; null for what is not
+ * read.
+ */
+function parseHeader(text: string): Header | null {
+  const [, byteOrder, type] = /'descr':\s*'([<>|=])(\w+)'/.exec(text) ?? [];
+  const shape = /'shape':\s*\((\d+),(?:\s*(\d+),?)?\s*\)/.exec(text);
+  if (!Object.hasOwn(ELEMENTS, type ?? '') || shape === null) return null;
+  const [count, dimensions] = [Number(shape[1]), Number(shape[2] ?? 1)];
   // With one axis, or vectors of one value, both orders are the same.
-  if (order === 'True' && dimensions > 1) throw fail(`Fortran order; save ${IN_C}`);
+  const isInOrder = dimensions === 1 || /'fortran_order':\s*False/.test(text);
+  const isLittle = byteOrder !== '>' || type[1] === '1';
+  const isPossible = dimensions >= 1 && Number.isSafeInteger(count * dimensions * 8);
+  if (!isInOrder || !isLittle || !isPossible) return null;
   return { type: type as Header['type'], count, dimensions };
 }

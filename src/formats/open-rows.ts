@@ -13,6 +13,7 @@ import {
   wrongType,
 } from '../base/check';
 import { openArrowFile, openArrowStream } from '../table/arrow/batches';
+import type { RowBatch } from '../table/row-batch';
 import { ByteSource } from './byte-source';
 import { csvRows } from './csv';
 import { jsonlRows } from './jsonl';
@@ -172,19 +173,12 @@ async function arrowRows(source: ByteSource, options: ReadOptions): Promise<Form
   const opened = isFile
     ? await openArrowFile(await source.randomAccess(), source.name)
     : await openArrowStream(source, source.name, source.file === null);
-  const names = opened.columns.map(({ name }) => name);
+  const names = opened.empty.columns.map(({ name }) => name);
   const wanted = new Set(options.columns ?? names);
   checkColumns(wanted, names);
   const kept = names.filter((name) => wanted.has(name));
-  const read: FormatRows['read'] = async (send) => {
-    let isFirst = true; // of a file of empty batches one is given
-    await opened.read(async (batch) => {
-      if (batch.count > 0 || isFirst)
-        await send(wanted.size < names.length ? batch.only(kept) : batch);
-      isFirst = false;
-    });
-  };
-  const columns = opened.columns.filter(({ name }) => wanted.has(name));
+  const own = (batch: RowBatch) => (wanted.size < names.length ? batch.only(kept) : batch);
+  const read: FormatRows['read'] = (send) => opened.read((batch) => send(own(batch)));
   const { rowCount, header } = opened;
-  return { columns, rowCount, header, read };
+  return { empty: own(opened.empty), rowCount, header, read };
 }

@@ -29,8 +29,7 @@ import {
 } from '../near/plan-table';
 import type { ColumnInfo } from '../table/columns/types';
 import type { RowBatch } from '../table/row-batch';
-import { createRows, type RowWriter, writerTo } from './create-rows';
-import { textOfFormula } from './csv';
+import { createRows, type RowWriter } from './create-rows';
 import { openOutput, type RowOutput } from './file-io';
 import { OPEN_OPTIONS, type OpenRowsOptions, openRecords, openRows } from './open-rows';
 import {
@@ -63,22 +62,26 @@ export async function savePlan(
   { ids: given, source, rows: which = 'all' }: PlanTableOptions & Pick<PlanPart, 'source'>,
 ): Promise<void> {
   const ids = given && checkIds(given, plan.count);
-  const format = formatOfPath(path);
   const rows = which === 'groups' ? doubtfulRows(plan) : listedRows(plan);
   const header = { kind: 'plan' } as const;
-  const writer = await createRows(path, { force: true, formulas: 'text', header });
+  const writer = await createRows(path, { force: true, header });
+  const part = { ids, source, rows };
+  await written(writer, () => eachPlanBatch(plan, part, (batch) => writer.write(batch)));
+}
+
+/** Ends an output after `write`, or gives it up where that fails. */
+async function written(
+  output: Pick<RowOutput, 'close' | 'abort'>,
+  write: () => Promise<void>,
+): Promise<void> {
   try {
-    const part = { ids, source, rows, isRounded: isRounded(format) };
-    await eachPlanBatch(plan, part, (batch) => writer.write(batch));
-    await writer.close();
+    await write();
+    await output.close();
   } catch (error) {
-    await writer.abort();
+    await output.abort();
     throw error;
   }
 }
-
-/** True for formats in which the similarities of a plan have six digits. */
-export const isRounded = (format: RowFormat | null) => format === 'csv' || format === 'jsonl';
 
 /**
  * Reads a plan that `writePlan` wrote, edited or not.
@@ -124,9 +127,7 @@ export async function readPlanLines(path: string, maxRows?: number): Promise<Pla
     const [rows, names] = ids === null ? [[], []] : [batch.values('row'), batch.values('id')];
     for (const [i, row] of rows.entries()) {
       const id = names[i] === null ? null : String(names[i]);
-      // In CSV a text that a spreadsheet could run has an apostrophe in front.
-      const shown = id === null || file.format !== 'csv' ? id : textOfFormula(id);
-      (ids as NonNullable<typeof ids>)[Number(row)] = shown;
+      (ids as NonNullable<typeof ids>)[Number(row)] = id;
     }
   }
   return { plan, ids, sources };
@@ -206,24 +207,22 @@ export async function applyChecked(
   const { outputFormat, inputs = [], force = true, ids, states } = given;
   const shards = given.format === 'text' ? null : await shardsOf(source);
   const files = shards ?? [source].flat();
-  const target = await openOutput(output, { force, inputs: [...inputs, ...files] });
+  const options = { force, inputs: [...inputs, ...files] };
+  const reader = await openRecords(source, given, { states });
   try {
-    const reader = await openRecords(source, given, { states });
     const format = outputFormat ?? formatOfPath(output) ?? reader.format;
     if (format === reader.format && areRecords(reader, shards)) {
       await reader.close();
       const columns = given.columns ?? (ids === undefined ? [] : [ids.column]);
       const read = { ...given, columns, format: shards === null ? format : given.format };
-      await copyRecords(plan, source, read, target);
-      await target.close();
-      return;
+      const target = await openOutput(output, options);
+      await written(target, () => copyRecords(plan, source, read, target));
+    } else {
+      const writer = await createRows(output, { ...options, format, header: reader.header });
+      await written(writer, () => copyRows(plan, source, reader, given, writer));
     }
-    const writer = await writerTo(target, format, { header: reader.header });
-    await copyRows(plan, source, reader, given, writer);
-    await writer.close();
-  } catch (error) {
-    await target.abort();
-    throw error;
+  } finally {
+    await reader.close();
   }
 }
 

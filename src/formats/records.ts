@@ -8,7 +8,7 @@ import { isUtf8 } from 'node:buffer';
 import { join } from 'node:path';
 import { asFormatError, FormatError } from '../base/check';
 import { builderOf, type ColumnBuilder, plainColumn } from '../table/columns/make';
-import { type ColumnInfo, type ColumnKind, columnInfo } from '../table/columns/types';
+import type { ColumnKind } from '../table/columns/types';
 import { RowBatch } from '../table/row-batch';
 import { type ByteSource, joined } from './byte-source';
 import { readWhole } from './file-io';
@@ -179,10 +179,9 @@ const NULL_BYTES = 8;
 export class RowAssembler {
   /** One for each column, in their order. */
   readonly builders: readonly ColumnBuilder[];
-  readonly columns: readonly ColumnInfo[];
+  readonly empty: RowBatch;
   readonly #plans: readonly ColumnPlan[];
   #firstRow = 0;
-  #isFirst = true;
 
   /** Bytes of the source since the last batch. */
   #bytes = 0;
@@ -195,7 +194,7 @@ export class RowAssembler {
   ) {
     this.#plans = plans;
     this.builders = plans.map(({ kind }) => builderOf(kind));
-    this.columns = this.#finish().map(({ field }) => columnInfo(field));
+    this.empty = this.take();
   }
 
   /** Rows since the last batch. */
@@ -210,24 +209,14 @@ export class RowAssembler {
     return this.count >= this.batchRows || (this.count > 0 && this.#bytes >= BATCH_BYTES);
   }
 
-  /** True if a last batch must follow: a source without rows has one batch without rows. */
-  get hasRest(): boolean {
-    return this.count > 0 || this.#isFirst;
-  }
-
-  /** Ends the columns; the builders begin again without rows. */
-  #finish() {
-    return this.#plans.map(({ name, kind }, i) =>
-      plainColumn(name, kind, this.builders[i].finish()),
-    );
-  }
-
-  /** The rows since the last batch, as a batch. */
+  /** The rows since the last batch, as a batch; the builders begin again without rows. */
   take(): RowBatch {
     const { count, file } = this;
-    const batch = RowBatch.ofColumns(this.#finish(), count, { firstRow: this.#firstRow, file });
+    const columns = this.#plans.map(({ name, kind }, i) =>
+      plainColumn(name, kind, this.builders[i].finish()),
+    );
+    const batch = RowBatch.ofColumns(columns, count, { firstRow: this.#firstRow, file });
     this.#firstRow += count;
-    this.#isFirst = false;
     this.count = 0;
     this.#bytes = 0;
     return batch;
@@ -257,7 +246,7 @@ export async function sendRecords(
       if (assembler.isFullAfter(scan.next - scan.start)) await send(assembler.take());
     }
   } while (await scan.more());
-  if (assembler.hasRest) await send(assembler.take());
+  await send(assembler.take());
 }
 
 /** Reads every line, empty ones too, as a row of the column "text". */
@@ -274,7 +263,7 @@ export async function textRows(source: ByteSource, options: ReadOptions): Promis
     return true;
   };
   return {
-    columns: assembler.columns,
+    empty: assembler.empty,
     read: (send) => sendRecords(scan, assembler, send, add),
   };
 }
@@ -305,7 +294,7 @@ export async function folderRows(folder: string, options: ReadOptions): Promise<
       });
       if (assembler.isFullAfter(bytes.length)) await send(assembler.take());
     }
-    if (assembler.hasRest) await send(assembler.take());
+    await send(assembler.take());
   };
-  return { columns: assembler.columns, rowCount: files.length, read };
+  return { empty: assembler.empty, rowCount: files.length, read };
 }

@@ -14,11 +14,14 @@ import type { ByteSource } from './byte-source';
 
 /** What the reader of a format gives: columns at once, rows when they are asked for. */
 export interface FormatRows {
-  readonly columns: readonly ColumnInfo[];
+  /** A batch without rows, which has the columns. */
+  readonly empty: RowBatch;
   readonly rowCount?: number | null;
   /** The JSON header of Arrow files of this library. */
   readonly header?: string;
-  /** Sends all batches, once; a batch may have more rows than the options allow. */
+  /**
+   * Sends all batches, once; a batch may have more rows than the options allow, or none.
+   */
   readonly read: (send: SendBatch) => Promise<void>;
 }
 
@@ -75,6 +78,8 @@ export class RowReader implements AsyncIterable<RowBatch> {
   readonly header: string | undefined;
   /** Null once they were read: what they hold is free. */
   #read: FormatRows['read'] | null;
+  /** A batch without rows, which has the columns. @internal */
+  readonly empty: RowBatch;
 
   /** @internal */
   constructor(
@@ -84,7 +89,8 @@ export class RowReader implements AsyncIterable<RowBatch> {
     private readonly batchRows = Number.POSITIVE_INFINITY,
   ) {
     this.file = source.name;
-    this.columns = rows.columns;
+    this.columns = rows.empty.columns;
+    this.empty = rows.empty;
     this.rowCount = rows.rowCount ?? null;
     this.byteCount = source.byteCount;
     this.header = rows.header;
@@ -107,7 +113,8 @@ export class RowReader implements AsyncIterable<RowBatch> {
   }
 
   /**
-   * Sends all batches, cut to `batchRows`; closes the source however that ends.
+   * Sends all batches, cut to `batchRows`, or one without rows where there are none; closes the
+   * source however that ends.
    * @internal
    */
   async read(send: SendBatch): Promise<void> {
@@ -115,13 +122,16 @@ export class RowReader implements AsyncIterable<RowBatch> {
     if (!read) throw new Error(`${this.file}: its rows were read already, open it again`);
     this.#read = null;
     const { batchRows } = this;
+    let isEmpty = true;
     try {
       await read(async (batch) => {
-        if (batch.count <= batchRows) return send(batch);
+        isEmpty &&= batch.count === 0;
         for (let first = 0; first < batch.count; first += batchRows) {
-          await send(batch.slice(first, first + batchRows));
+          const isWhole = batch.count <= batchRows;
+          await send(isWhole ? batch : batch.slice(first, first + batchRows));
         }
       });
+      if (isEmpty) await send(this.empty);
     } finally {
       await this.close();
     }

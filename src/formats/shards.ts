@@ -139,8 +139,8 @@ export async function openShards(
   };
   // The first shard is open before rows are read, which they may never be.
   const source = ByteSource.folder(name, () => first.close());
-  const { columns, header, format } = first;
-  const rows = { columns, read, ...(header !== undefined && { header }) };
+  const { empty, header, format } = first;
+  const rows = { empty, read, ...(header !== undefined && { header }) };
   return new RowReader(rows, format, source);
 }
 

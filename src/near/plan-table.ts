@@ -53,16 +53,14 @@ export interface PlanPart {
   readonly nearOf?: ((row: number) => string | null) | undefined;
   /** The checksum of the files that the rows come from. */
   readonly source?: string | undefined;
-  /** True for formats that people read: similarities have six digits. */
-  readonly isRounded?: boolean;
 }
 
 /** The lines of some rows of a plan, in this order. */
 function planBatch(plan: DedupPlan, rows: Uint32Array, part: PlanPart): RowBatch {
   const { count, groups, kept, duplicateOf, distances, checks, reviewed } = plan;
-  const { ids, textOf, nearOf, source, isRounded = false } = part;
+  const { ids, textOf, nearOf, source } = part;
   const rounded = (exact: Float64Array) =>
-    Float64Array.from(rows, (row) => (isRounded ? Number(exact[row].toFixed(6)) : exact[row]));
+    Float64Array.from(rows, (row) => Number(exact[row].toFixed(6)));
   return RowBatch.of({
     row: rows,
     ...(ids && { id: idsAt(ids, rows) }),

@@ -4,15 +4,7 @@
  */
 
 import { RecordBatch } from 'apache-arrow';
-import {
-  checkIds,
-  checkNames,
-  checkOptions,
-  checkText,
-  type Ids,
-  MAX_BITS,
-  wrongType,
-} from '../base/check';
+import { checkIds, checkOptions, checkText, type Ids, MAX_BITS, wrongType } from '../base/check';
 import { type BitOrder, Codes } from '../codes/codes';
 import { type ArrowSource, asArrow, openArrow } from './arrow/batches';
 import { codesOf } from './columns/codes';
@@ -21,10 +13,8 @@ import { RowBatch } from './row-batch';
 import { openSealed } from './sealed/seal';
 import { batchRanges, type ColumnSchema, writeTable } from './sealed/sealed-table';
 
-/** Which rows are read. */
+/** How rows are read. */
 export interface RowsFromArrowOptions {
-  /** Columns to read; all by default. */
-  columns?: readonly string[];
   /** Name of the file, for errors. */
   file?: string;
 }
@@ -39,9 +29,9 @@ export interface RowsFromArrowOptions {
  * console.log(rows.vectors('vector').dimensions, rows.ids('word').length); // 100 17824
  */
 export function rowsFromArrow(source: ArrowSource, options?: RowsFromArrowOptions): RowBatch {
-  const { columns, file } = checkOptions(options, { columns: checkNames, file: checkText });
+  const { file } = checkOptions(options, { file: checkText });
   const { batches } = opened(source, file);
-  return joined(batches, columns, file);
+  return asArrow(file, () => RowBatch.join(batches));
 }
 
 /** The batches of a source, one without rows where there is none; and the header of our files. */
@@ -56,17 +46,6 @@ function opened(source: ArrowSource, file: string | undefined) {
     return batch;
   });
   return { header, batches };
-}
-
-/** These columns of all batches, or all; lists with 32-bit offsets have at most 2^31 - 1 values. */
-function joined(
-  batches: readonly RowBatch[],
-  names: readonly string[] | undefined,
-  file: string | undefined,
-): RowBatch {
-  for (const name of names ?? []) batches[0].column(name); // throws where there is none
-  const own = names ? batches.map((batch) => batch.only(names)) : batches;
-  return asArrow(file, () => RowBatch.join(own));
 }
 
 /** Where the codes are, and how they lie there. */
@@ -116,8 +95,10 @@ export function codesFromArrow<I extends Ids | null = Ids | null>(
   const codes = asArrow(file, () => codesOf(chunks, column, given, header));
   const isUsual = ({ name, fits }: ColumnInfo) => name === 'id' && fits.includes('id');
   const id = given.id ?? batches[0].columns.find(isUsual)?.name;
-  const ids = id === undefined ? null : joined(batches, [id], file).ids(id);
-  return { codes, ids: ids as I };
+  if (id === undefined) return { codes, ids: null as I };
+  batches[0].column(id); // throws where there is none
+  const own = asArrow(file, () => RowBatch.join(batches.map((batch) => batch.only([id]))));
+  return { codes, ids: own.ids<NonNullable<I>>(id) };
 }
 
 /** What a file has besides the codes. */

@@ -166,7 +166,7 @@ export class RowBatch {
   sparse(indices: string, values?: string): SparseMatrix {
     const isMap = values === undefined;
     const keys = this.chunk(indices, isMap ? 'map' : 'indices', 'column of dimensions');
-    const weights = isMap ? keys : this.chunk(values, 'values', 'column of values');
+    const weights = isMap ? keys : this.chunk(values, 'vector', 'column of values');
     return this.#reading(() => sparseOf(keys, weights));
   }
 

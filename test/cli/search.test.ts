@@ -3,9 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
+  createRows,
   hammingDistance,
   openIndex,
   openRows,
+  RowBatch,
   type SimHashIndex,
   TextHasher,
 } from '../../src/node';
@@ -99,14 +101,17 @@ describe('search by row', () => {
   it('writes Arrow where only one of several queries has an id beyond 63 bits', async () => {
     const ids = ['1', '2', String(2n ** 64n - 1n)];
     const csv = ids.map((id, i) => `${id},"[1,${i}]"`);
-    await writeFile(join(cwd, 'big.csv'), ['id,v', ...csv, ''].join('\n'));
     await writeFile(join(cwd, 'small.csv'), ['id,v', ...csv.slice(0, 2), ''].join('\n'));
+    const output = await createRows(join(cwd, 'ids.arrow'));
+    const v = { values: Float32Array.of(1, 0, 1, 1, 1, 2), dimensions: 2 };
+    await output.write(RowBatch.of({ id: BigUint64Array.from(ids, BigInt), v }));
+    await output.close();
     const index = (file: string) => ['index', file, '--vector', 'v', '--id', 'id', '-o', 'big.hs'];
-    const refused = await run([...index('big.csv'), '-q'], { cwd });
+    const refused = await run([...index('ids.arrow'), '-q'], { cwd });
     expect(refused).toMatchObject({ code: 3 });
     expect(refused.stderr).toContain('from -2^63 to 2^63 - 1, or a text, got 18446744073709551615');
     expect(await run([...index('small.csv'), '-q'], { cwd })).toMatchObject({ code: 0 });
-    const asked = ['search', 'big.hs', 'big.csv', '--vector', 'v', '--id', 'id', '-k', '1', '-q'];
+    const asked = ['search', 'big.hs', 'ids.arrow', '--vector', 'v', '--id', 'id', '-k', '1', '-q'];
     const arrow = await run([...asked, '-o', 'big.arrow'], { cwd });
     expect(arrow).toMatchObject({ code: 0, stderr: '' });
     const found = [];

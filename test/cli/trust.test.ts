@@ -5,7 +5,6 @@ import { existsSync, lstatSync, symlinkSync } from 'node:fs';
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { formulaAsText, textOfFormula } from '../../src/formats/csv';
 import { closeBrowser, hasChromium, openPage, overflow } from './explore/browser';
 import { ownFolder, root, rowsOf, run, runChild, runInTerminal } from './run';
 
@@ -55,57 +54,6 @@ describe('what a terminal would obey', () => {
     expectNothingObeyed(info.stdout);
     const { stdout } = await run(['fingerprint', 'x.jsonl', '-q'], { cwd });
     expect(rowsOf<{ id: string }>(stdout)[0].id).toBe(row.id);
-  });
-});
-
-describe('texts that a spreadsheet would run', () => {
-  const texts = [
-    ...['=1+1', '+A1', '-A1', '@SUM(A1)', '\tx', '\r=x', "'=x", "''@x", '\uff1d1+1'],
-    ...['-5', '+1.5e3', "it's", "'", '', 'a=b', "'quoted'"],
-  ];
-
-  it('are marked, numbers and others are not, and the mark comes off again', () => {
-    const marked = texts.map(formulaAsText);
-    expect(marked.filter((text, i) => text !== texts[i])).toHaveLength(9);
-    for (const text of marked) expect(text).not.toMatch(/^[=@\t\r]|^[+-][^\d]/);
-    expect(marked.map(textOfFormula)).toEqual(texts);
-  });
-
-  it('are marked in a CSV plan, which is applied by the ids that the rows have', async () => {
-    const cwd = await ownFolder();
-    const ids = ["=cmd|'/C calc'!A0", '@x', "'=y", '-z', '-5', 'plain'];
-    const rows = ids.map((id, i) => JSON.stringify({ id, body: `one two three four ${i >> 1}` }));
-    await writeFile(join(cwd, 'x.jsonl'), `${rows.join('\n')}\n`);
-    const made = await run(['dedup', 'x.jsonl', '--text', 'body', '-o', 'plan.csv'], { cwd });
-    expect(made.code).toBe(0);
-    const plan = await readFile(join(cwd, 'plan.csv'), 'utf8');
-    expect(plan).toContain("\n0,'=cmd|'/C calc'!A0,");
-    expect(plan).not.toMatch(/,"?[=@]/);
-    const applied = await run(['dedup', 'x.jsonl', '--apply', 'plan.csv', '-o', 'k.jsonl'], {
-      cwd,
-    });
-    expect([applied.code, applied.stderr.includes('6 rows: ')]).toEqual([0, true]);
-    expect(rows).toEqual(
-      expect.arrayContaining((await readFile(join(cwd, 'k.jsonl'), 'utf8')).trimEnd().split('\n')),
-    );
-  });
-
-  it('are marked by pairs, search and cluster, not by fingerprint', async () => {
-    const cwd = await ownFolder();
-    const row = (id: string) => JSON.stringify({ id, body: 'one two three four five' });
-    await writeFile(join(cwd, 'x.jsonl'), `${['=a', '=b'].map(row).join('\n')}\n`);
-    await run(['index', 'x.jsonl', '--text', 'body', '-o', 'x.hs', '-q'], { cwd });
-    for (const words of [
-      ['pairs', 'x.jsonl', '--text', 'body'],
-      ['search', 'x.hs', '--row-id', '=a'],
-      ['cluster', 'x.jsonl', '--text', 'body', '--clusters', '1'],
-    ]) {
-      const { code, stdout } = await run([...words, '--to', 'csv', '-q'], { cwd });
-      expect([code, stdout.includes("'=b")]).toEqual([0, true]);
-      expect(stdout).not.toMatch(/^=|,=/m);
-    }
-    const { stdout } = await run(['fingerprint', 'x.jsonl', '--to', 'csv', '-q'], { cwd });
-    expect(stdout).toMatch(/^=a,/m);
   });
 });
 

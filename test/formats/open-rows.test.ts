@@ -176,14 +176,12 @@ describe('what cannot be opened', () => {
   });
 
   it('is a .npy of the other order of bytes or axes: it says how to save it', async () => {
-    const big = await failure(new URL('refused-big-endian.npy', fixtures).pathname);
-    expect(big).toBeInstanceOf(FormatError);
-    expect(big.message).toContain(
-      "big-endian elements; save array.astype(array.dtype.newbyteorder('<'))",
-    );
-    const fortran = await failure(new URL('refused-fortran.npy', fixtures).pathname);
-    expect(fortran).toBeInstanceOf(FormatError);
-    expect(fortran.message).toContain('Fortran order; save numpy.ascontiguousarray(array)');
+    for (const name of ['refused-big-endian.npy', 'refused-fortran.npy']) {
+      const error = await failure(new URL(name, fixtures).pathname);
+      expect(error).toBeInstanceOf(FormatError);
+      expect(error.message).toContain("no .npy file of vectors, {'descr'");
+      expect(error.message).toContain("save by numpy.ascontiguousarray(array).astype('<f4')");
+    }
   });
 
   it('is an option that is unknown or wrong', async () => {
@@ -259,7 +257,7 @@ describe('names that every object has', () => {
     const size = Uint8Array.of(header.length, 0);
     const magic = Buffer.from('\x93NUMPY\x01\x00', 'latin1');
     writeFileSync(path('bad.npy'), Buffer.concat([magic, size, Buffer.from(header), size]));
-    await expect(rowsOf(path('bad.npy'))).rejects.toThrow('elements of type <constructor are not');
+    await expect(rowsOf(path('bad.npy'))).rejects.toThrow("vectors, {'descr': '<constructor'");
   });
 });
 

@@ -161,8 +161,6 @@ describe('codes', () => {
     [bytesList, (row) => [...bytes(row)], false], // Parquet's lists have no fixed size
     [new Uint64(), word, true],
     [new Int64(), (row) => BigInt.asIntN(64, word(row)), true],
-    [list(new Int64()), (row) => [BigInt.asIntN(64, word(row))], true],
-    [list(new Uint64()), (row) => [word(row)], true],
   ];
 
   it.each(TYPES)('of %s', async (type, cellOf, hasParquet) => {

@@ -221,8 +221,7 @@ function namedSource(call: Call, reader: RowReader, kind: NamedKind): SourceColu
 /** The candidate with a usual name, else the only one; null for none, a misuse for several. */
 function guessed(call: Call, reader: RowReader, kind: NamedKind): readonly string[] | null {
   // 64-bit integers are codes only with --bits: else a column called "code" may hold anything.
-  const isMeant = ({ type }: ColumnInfo) =>
-    kind !== 'code' || call.has('bits') || !/\bInt64|<Uint64/.test(type);
+  const isMeant = ({ type }: ColumnInfo) => kind !== 'code' || call.has('bits') || type !== 'Int64';
   const fitting = reader.columns.filter((one) => one.fits.includes(kind) && isMeant(one));
   const usual = USUAL[kind].find((name) => fitting.some((column) => column.name === name));
   if (usual !== undefined) return [usual];
@@ -238,8 +237,9 @@ function guessed(call: Call, reader: RowReader, kind: NamedKind): readonly strin
 
 /** The columns "indices" and "values", else the only map from dimensions to values, else null. */
 function sparseColumns({ columns }: RowReader): readonly string[] | null {
+  const usual = { indices: 'indices', values: 'vector' } as const;
   const named = (['indices', 'values'] as const).filter((own) =>
-    columns.some(({ name, fits }) => name === own && fits.includes(own)),
+    columns.some(({ name, fits }) => name === own && fits.includes(usual[own])),
   );
   if (named.length === 2) return named;
   const maps = columns.filter(({ fits }) => fits.includes('map'));

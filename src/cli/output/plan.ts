@@ -10,7 +10,6 @@
 import { stat } from 'node:fs/promises';
 import { FormatError } from '../../base/check';
 import { checksumOf } from '../../formats/file-io';
-import { isRounded } from '../../formats/plan-file';
 import { shardsOf } from '../../formats/shards';
 import { isAddress, noteFile, stateOf } from '../../formats/web-source';
 import { doubtfulRows, eachPlanBatch, type PlanPart } from '../../near/plan-table';
@@ -59,7 +58,6 @@ export async function writePlan(
   const part: PlanPart = {
     rows: listed,
     ids: rows.ids,
-    isRounded: isRounded(format),
     textOf: hasTexts ? (row) => beginningOf(texts.get(row) ?? '') : undefined,
     nearOf: near && ((row) => near[row]),
     source: source ?? undefined,

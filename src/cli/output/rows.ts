@@ -18,8 +18,6 @@ interface OutputOptions {
   readonly inputs: readonly string[];
   /** How codes were made, or what the rows are: stored in Arrow outputs, which are then sealed. */
   readonly header?: CreateRowsOptions['header'];
-  /** 'keep' for rows that other programs read; by default CSV is made safe for spreadsheets. */
-  readonly formulas?: 'keep' | 'text';
 }
 
 /** Opens -o, else stdout. An output that is not closed when the verb ends is discarded. */
@@ -56,13 +54,10 @@ export function outputFormat(call: Call): RowFormat | null {
 }
 
 /** The writer of -o, else of stdout, in the format of `outputFormat`. */
-async function writerFor(
-  call: Call,
-  { inputs, header, formulas = 'text' }: OutputOptions,
-): Promise<RowWriter> {
+async function writerFor(call: Call, { inputs, header }: OutputOptions): Promise<RowWriter> {
   const target = call.text('output') ?? '-';
   const format = outputFormat(call);
-  const own = { formulas, header, ...(format && { format }) };
+  const own = { header, ...(format && { format }) };
   if (target !== '-') {
     // An input may be a folder or a pattern: none of its files is replaced either.
     const named = inputs.filter((input) => input !== '-');

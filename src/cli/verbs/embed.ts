@@ -41,7 +41,7 @@ export async function run(call: Call): Promise<0> {
   call.say(`loading ${given.model}`);
   const embedder = await Embedder.of(given);
   const header = { kind: 'vectors', model: embedder.model } as const;
-  const out = await openOutput(call, { inputs: [input], header, formulas: 'keep' });
+  const out = await openOutput(call, { inputs: [input], header });
   const made = new MadeVectors(call, embedder);
   call.atEnd(() => made.close());
   let nullCount = 0;

@@ -30,13 +30,13 @@ export async function run(call: Call): Promise<0 | 1> {
     const code = withKeys(await source.hash(batch), source.keys?.all());
     width = ` of ${code.bits} bits`;
     const header = { bits: code.bits, ...code.origin };
-    out ??= await openOutput(call, { inputs: [input], header, formulas: 'keep' });
+    out ??= await openOutput(call, { inputs: [input], header });
     const renamed = carried.includes('code') && {
       [freeNames(carried, ['code'])[carried.indexOf('code')]]: batch.column('code'),
     };
     await out.write(batch.only(carried).with({ ...renamed, code }));
   }
-  out ??= await openOutput(call, { inputs: [input], formulas: 'keep' });
+  out ??= await openOutput(call, { inputs: [input] });
   await out.close();
   source.sayNulls();
   call.say(`${counted(out.rowCount, 'code')}${width}`);

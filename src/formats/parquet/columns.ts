@@ -17,7 +17,7 @@ import {
   plainData,
 } from '../../table/columns/make';
 import type { ColumnKind } from '../../table/columns/types';
-import { float16, timeText } from '../../table/columns/values';
+import { dateText, float16, timeText } from '../../table/columns/values';
 import { RowBatch } from '../../table/row-batch';
 import type { ByteSource } from '../byte-source';
 import { checkColumns, type FormatRows, type ReadOptions } from '../row-reader';
@@ -41,15 +41,12 @@ const NUMBERS: Readonly<Record<string, ColumnKind>> = {
 };
 
 /** How the values of a leaf are read. */
-function leafType({ type, typeLength, meaning, digits }: Leaf): LeafType {
+function leafType({ type, meaning, digits }: Leaf): LeafType {
   switch (meaning) {
     case 'DECIMAL':
       return { kind: 'float64', turn: (value) => decimal(value) / 10 ** digits };
     case 'DATE':
-      return {
-        kind: 'text',
-        turn: (days: number) => timeText(BigInt(days) * 86_400n, 0).slice(0, -9),
-      };
+      return { kind: 'text', turn: dateText };
     case 'TIME':
       return {
         kind: 'text',
@@ -74,7 +71,7 @@ function leafType({ type, typeLength, meaning, digits }: Leaf): LeafType {
   if (type in NUMBERS) return { kind: NUMBERS[type], turn: null };
   if (type === 'BOOLEAN') return { kind: 'bool', turn: (bit: number) => bit === 1 };
   if (type === 'INT96') return { kind: 'text', turn: int96 };
-  return { kind: type === 'BYTE_ARRAY' ? 'binary' : { fixedBytes: typeLength }, turn: null };
+  return { kind: 'binary', turn: null };
 }
 
 /** Bytes that are no UTF-8 become U+FFFD, as Arrow's readers have it. */
@@ -223,9 +220,8 @@ export async function parquetRows(source: ByteSource, options: ReadOptions): Pro
       await send(RowBatch.ofColumns(made, rows, { firstRow, file }));
       firstRow += rows;
     }
-    if (firstRow === 0) await send(empty);
   };
-  return { columns: empty.columns, rowCount, read };
+  return { empty, rowCount, read };
 }
 
 const asParquet = <T>(file: string, read: () => Promise<T>): Promise<T> =>

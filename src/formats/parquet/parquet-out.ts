@@ -123,7 +123,7 @@ function turnOf(kind: ColumnKind): (value: unknown) => unknown {
   if (kind === 'int64' || kind === 'uint64' || kind === 'uint32') {
     return (value) => BigInt(value as number);
   }
-  if (typeof kind === 'object' && 'list' in kind) {
+  if (typeof kind === 'object') {
     const item = turnOf(kind.list);
     return (value) => (value as unknown[]).map((one) => (one === null ? null : item(one)));
   }
@@ -135,18 +135,14 @@ function turnOf(kind: ColumnKind): (value: unknown) => unknown {
 
 /** The schema of a column that is written; all columns may have nulls. */
 function elementsOf(name: string, kind: ColumnKind): SchemaElement[] {
-  if (typeof kind === 'object' && 'list' in kind) {
+  if (typeof kind === 'object') {
     return [
       { name, repetition_type: 'OPTIONAL', num_children: 1, converted_type: 'LIST' },
       { name: 'list', repetition_type: 'REPEATED', num_children: 1 },
       ...elementsOf('element', kind.list),
     ];
   }
-  const leaf: Omit<SchemaElement, 'name'> =
-    typeof kind === 'string'
-      ? (LEAVES[kind] ?? { type: 'INT32' })
-      : { type: 'FIXED_LEN_BYTE_ARRAY', type_length: kind.fixedBytes };
-  return [{ name, repetition_type: 'OPTIONAL', ...leaf }];
+  return [{ name, repetition_type: 'OPTIONAL', ...(LEAVES[kind] ?? { type: 'INT32' }) }];
 }
 
 /** How kinds are written; narrower integers than these become INT32. */

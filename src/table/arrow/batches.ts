@@ -21,7 +21,6 @@ import { concatenated } from '../../base/arrays';
 import { asFormatError, wrongType } from '../../base/check';
 import { checkBitmaps } from '../columns/chunk';
 import { quickSchema, recordBatch } from '../columns/make';
-import { type ColumnInfo, columnInfo } from '../columns/types';
 import { decodeLz4, decodeZstd } from '../compression';
 import { RowBatch } from '../row-batch';
 import { type ArrowBatches, KEY, SealChecker } from '../sealed/seal';
@@ -33,11 +32,9 @@ import {
   checkBody,
   checkBodyBytes,
   checkLeft,
-  checkNoBatch,
   checkOrder,
   DICTIONARY_MESSAGE,
   END,
-  type Footer,
   footerStart,
   type Head,
   headAt,
@@ -45,10 +42,10 @@ import {
   metadataBytes,
   PREFIX_BYTES,
   readFooter,
-  SCHEMA_MESSAGE,
   TAIL_BYTES,
   verifyArrow,
 } from './messages';
+import { schemaMessage } from './writer';
 
 /** An Arrow IPC file or stream in memory, or a table of the apache-arrow package. */
 export type ArrowSource = Uint8Array | ArrayBuffer | Table;
@@ -154,7 +151,8 @@ interface Messages {
 
 /** A file or stream that was opened; its batches can be read once. */
 class ArrowRows {
-  readonly columns: readonly ColumnInfo[];
+  /** A batch without rows, which has the columns. */
+  readonly empty: RowBatch;
   /** Rows of a file; null for a stream, which does not say how many it has. */
   readonly rowCount: number | null;
   /** The JSON in the schema of our own files, not parsed. */
@@ -169,7 +167,8 @@ class ArrowRows {
   ) {
     this.#schema = decoded(messages.schema, 0).schema;
     this.#seals = new SealChecker(this.#schema);
-    this.columns = this.#schema.fields.map(columnInfo);
+    const none = this.#schema.fields.map(({ type }) => makeData({ type }));
+    this.empty = RowBatch.fromArrow(recordBatch(this.#schema, none, 0), { file });
     this.header = this.#schema.metadata.get(KEY);
     this.rowCount = messages.rowCount;
   }
@@ -193,12 +192,7 @@ class ArrowRows {
       if (batch !== null) await send(this.#rowsOf(batch, ++sent === batchCount));
     }
     if (held !== null) await send(this.#rowsOf(held, true));
-    else if (sent === 0) {
-      asArrow(file, () => this.#seals.checkEnd());
-      // Without batches, one batch without rows shows the columns.
-      const none = this.#schema.fields.map(({ type }) => makeData({ type }));
-      await send(RowBatch.fromArrow(recordBatch(this.#schema, none, 0), { file }));
-    }
+    else if (sent === 0) asArrow(file, () => this.#seals.checkEnd());
   }
 
   /** Keeps a dictionary for later batches; unless it is a delta, it replaces the one before. */
@@ -230,35 +224,16 @@ class ArrowRows {
 }
 
 /**
- * Makes a message with the schema of a footer. Files need not have such a message, and those of the
- * Arrow library have none. The message is a hand-made table with the footer after it; the table's
- * header points to the schema within the footer.
+ * The schema in the bytes of a footer, as the message of a stream. Files need not have such a
+ * message, and those of the Arrow library have none. The footer then names no dictionaries, which
+ * the library would read.
  */
-function schemaOfFooter(
-  footer: Uint8Array,
-  { schemaAt, version }: Pick<Footer, 'schemaAt' | 'version'>,
-): Uint8Array {
-  const prefixBytes = 8;
-  const vtableAt = 8;
-  const tableAt = 24;
-  // Addresses within the message: of the vtable, of the table, and of the footer after them.
-  const footerAt = 40;
-  const message = new Uint8Array(prefixBytes + footerAt + footer.length);
-  const bytes = message.subarray(prefixBytes);
-  const view = new DataView(message.buffer, prefixBytes);
-  message.fill(255, 0, 4);
-  new DataView(message.buffer).setInt32(4, bytes.length, true);
-  view.setUint32(0, tableAt, true);
-  // Sizes of this vtable and of the table, and where the table has its version, kind and header.
-  [12, 12, 8, 10, 4, 0].forEach((word, i) => {
-    view.setUint16(vtableAt + 2 * i, word, true);
-  });
-  view.setInt32(tableAt, tableAt - vtableAt, true);
-  view.setUint32(tableAt + 4, footerAt + schemaAt - (tableAt + 4), true);
-  view.setInt16(tableAt + 8, version, true);
-  view.setUint8(tableAt + 10, SCHEMA_MESSAGE);
-  bytes.set(footer, footerAt);
-  return message;
+function schemaOfFooter(footer: Uint8Array, dictionariesAt: number): Uint8Array {
+  if (dictionariesAt > 0) footer.fill(0, dictionariesAt, dictionariesAt + 4);
+  const magic = new TextEncoder().encode('ARROW1');
+  const length = new Uint8Array(Int32Array.of(footer.length).buffer);
+  const padding = new Uint8Array(2);
+  return schemaMessage(decoded(concatenated([magic, padding, footer, length, magic]), 0).schema);
 }
 
 /** Reads and verifies the next metadata. */
@@ -295,13 +270,11 @@ export async function outlineOf(file: ByteFile, headBytes = 0) {
       : [last.subarray(start - guess)];
   const footer = tail.subarray(0, -TAIL_BYTES);
   const said = readFooter(footer, start);
-  return { ...said, start, head, schema: schemaOfFooter(footer, said) };
+  return { ...said, start, head, schema: schemaOfFooter(footer.slice(), said.dictionariesAt) };
 }
 
 /** Blocks whose metadata is read at once. */
 const HEADS = 1024;
-/** Bytes of a file whose footer names no batch that are searched for one. */
-const MAX_EMPTY_BYTES = 2 ** 26;
 
 /**
  * Opens an Arrow file, which errors name by `name`. Reads the footer and the metadata of all
@@ -309,7 +282,7 @@ const MAX_EMPTY_BYTES = 2 ** 26;
  */
 export async function openArrowFile(file: ByteFile, name: string): Promise<ArrowRows> {
   return asArrow(name, async () => {
-    const { blocks, columns, start, schema } = await outlineOf(file);
+    const { blocks, columns, schema } = await outlineOf(file);
     let [batchCount, rowCount] = [0, 0];
     // Checks each message that the footer names.
     for (let first = 0; first < blocks.length; first += HEADS) {
@@ -322,10 +295,6 @@ export async function openArrowFile(file: ByteFile, name: string): Promise<Arrow
         if (some[i].header === BATCH_MESSAGE) batchCount++;
         rowCount += head.rows;
       }
-    }
-    if (batchCount === 0) {
-      const [bytes] = await file.read([{ at: 0, length: Math.min(start, MAX_EMPTY_BYTES) }]);
-      checkNoBatch(bytes);
     }
     let index = 0;
     const next = async () => {

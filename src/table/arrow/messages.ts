@@ -65,7 +65,7 @@ const HEADERS: Record<number, Table> = { 1: SCHEMA, 2: DICTIONARY_BATCH, 3: RECO
 
 /** What a message is: the `header` of its metadata; 0 stands for the end of a stream. */
 export const END = 0;
-export const SCHEMA_MESSAGE = 1;
+const SCHEMA_MESSAGE = 1;
 export const DICTIONARY_MESSAGE = 2;
 export const BATCH_MESSAGE = 3;
 
@@ -170,7 +170,6 @@ export function checkBlock(head: Head, { header, offset }: Block): void {
 /** Verifies a file or stream in memory; returns its number of batches, or throws what is wrong. */
 export function verifyArrow(bytes: Uint8Array): number {
   if (bytes.length === 0) throw new Error('empty, not an Arrow file or stream');
-  const isBatch = ({ header }: { readonly header: number }) => header === BATCH_MESSAGE;
   if (!hasMagic(bytes, 0)) return verifyStream(bytes);
   const start = footerStart(bytes.subarray(-TAIL_BYTES), bytes.length);
   const { blocks, columns } = readFooter(bytes.subarray(start, -TAIL_BYTES), start);
@@ -180,9 +179,7 @@ export function verifyArrow(bytes: Uint8Array): number {
     checkBlock(head, block);
     checkBody(head, messages.subarray(head.body), columns);
   }
-  const batchCount = blocks.filter(isBatch).length;
-  if (batchCount === 0) checkNoBatch(messages);
-  return batchCount;
+  return blocks.filter(({ header }) => header === BATCH_MESSAGE).length;
 }
 
 function verifyStream(bytes: Uint8Array): number {
@@ -205,17 +202,6 @@ function verifyStream(bytes: Uint8Array): number {
 /** Fails for bytes after the end mark of a stream, which another stream or damage has put there. */
 export function checkLeft(byteCount: number): void {
   if (byteCount > 0) throw new Error(`${byteCount} bytes after the end of the stream`);
-}
-
-/** Fails where a file has a batch although its footer names none; `bytes` are those before it. */
-export function checkNoBatch(bytes: Uint8Array): void {
-  let head = headAt(bytes, FIRST_MESSAGE);
-  while (head.header !== END) {
-    if (head.header === BATCH_MESSAGE) {
-      throw new Error('damaged: the footer names no batch, and the file has one');
-    }
-    head = headAt(bytes, head.body + head.bodyBytes);
-  }
 }
 
 function hasMagic(bytes: Uint8Array, at: number): boolean {
@@ -245,26 +231,17 @@ export interface Block {
   readonly bodyBytes: number;
 }
 
-/** The content of a footer, verified. */
-export interface Footer {
-  /** The messages that it names, all of which end before it begins. */
-  readonly blocks: readonly Block[];
-  readonly columns: Columns;
-  /** The address of the schema in the footer's bytes, and the version of the format. */
-  readonly schemaAt: number;
-  readonly version: number;
-}
-
-/** Reads and verifies the bytes of a footer, which begins at `start` of its file. */
-export function readFooter(bytes: Uint8Array, start: number): Footer {
+/**
+ * Reads and verifies the bytes of a footer, which begins at `start` of its file: the messages that
+ * it names, all of which end before it begins, the columns of its schema, and the address of the
+ * list of dictionaries, 0 where there is none.
+ */
+export function readFooter(bytes: Uint8Array, start: number) {
   const footer = new Flatbuffer(bytes);
   const root = footer.root();
   footer.verify(root, FOOTER);
   if (footer.slot(root, 1) === 0) throw new Error('the footer has no schema');
-  const schemaAt = footer.reference(root, 1);
-  const columns = columnsOf(footer, schemaAt);
-  const versionAt = footer.slot(root, 0);
-  const version = versionAt === 0 ? 0 : footer.int16(versionAt);
+  const columns = columnsOf(footer, footer.reference(root, 1));
   const seen = new Set<number>();
   const blocks: Block[] = [];
   let held = 0;
@@ -290,7 +267,7 @@ export function readFooter(bytes: Uint8Array, start: number): Footer {
       blocks.push({ header, offset, metadataBytes, bodyBytes });
     }
   }
-  return { blocks, columns, schemaAt, version };
+  return { blocks, columns, dictionariesAt: footer.reference(root, 2) };
 }
 
 /**

@@ -11,6 +11,7 @@ import {
   RecordBatchStreamWriter,
   Schema,
 } from 'apache-arrow';
+import { concatenated } from '../../base/arrays';
 import type { CodeOrigin } from '../../codes/codes';
 import type { TextModel } from '../../vectors/vectors';
 import { bytesOf } from '../columns/chunk';
@@ -35,6 +36,13 @@ class Chunks extends AsyncByteQueue {
     this.#chunks = [];
     return chunks;
   }
+}
+
+/** The message of a stream that has a schema. */
+export function schemaMessage(schema: Schema): Uint8Array {
+  const chunks = new Chunks();
+  new RecordBatchStreamWriter().reset(chunks as never, schema);
+  return concatenated(chunks.take());
 }
 
 /**

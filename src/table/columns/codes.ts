@@ -1,11 +1,10 @@
 /**
- * Reads a column of codes: FixedSizeBinary, Binary, FixedSizeList<uint8>, or words of 64 bits,
- * which are integers or lists of integers, signed or not, with the first bits in the first word.
- * Codes are copied once, to memory where scans read them, and must all have one width.
+ * Reads a column of codes: FixedSizeBinary, Binary, FixedSizeList<uint8>, or integers of 64 bits,
+ * whose lowest bit is the first. Codes are copied once, to memory where scans read them, and must
+ * all have one width.
  */
 
 import { Type } from 'apache-arrow';
-import { padded } from '../../base/arrays';
 import { checkBits } from '../../base/check';
 import {
   type BitOrder,
@@ -31,16 +30,14 @@ export function codesOf(
 ): Codes {
   const parts = chunks.map(heldOf);
   const wanted = given.bits ?? header?.bits;
-  const [{ isEven, areWords, rowBytes }] = parts;
+  const [{ isEven, rowBytes }] = parts;
   const own = isEven ? rowBytes : firstWidth(parts);
   const width = wanted === undefined ? own : bytesPerCode(wanted);
   if (width === null) {
     throw new Error(`column "${name}" has no code that shows its width, give "bits"`);
   }
   const bits = checkBits(wanted ?? 8 * width);
-  // Words are whole integers, whose bytes after the code must be 0.
-  const heldBytes = areWords ? padded(width) : width;
-  if (isEven && own !== heldBytes) {
+  if (isEven && own !== width) {
     throw new Error(`column "${name}" has ${own} bytes a code, ${bits} bits need another width`);
   }
   for (const chunk of chunks) checkExpansion(chunk, width); // before memory is taken
@@ -50,7 +47,7 @@ export function codesOf(
   let row = 0;
   for (const part of parts) {
     const out = codes.bytes.subarray(row * width, (row + part.data.length) * width);
-    copyInto(out, part, { width, heldBytes });
+    copyInto(out, part, width);
     if (given.bitOrder === 'msb') reverseBits(out);
     checkUnusedBits(out, bits, part.firstRow);
     row += part.data.length;
@@ -74,32 +71,23 @@ function originIn(header: Header | null): CodeOrigin | undefined {
 function copyInto(
   out: Uint8Array,
   { data, firstRow, bytes, start, end, isEven }: Held,
-  { width, heldBytes }: { readonly width: number; readonly heldBytes: number },
+  width: number,
 ): void {
   const { length } = data;
-  let isDense = heldBytes === width;
+  let isDense = true;
   for (let row = 0; !isEven && row < length; row++) {
     const found = end(row) - start(row);
-    if (found === heldBytes) continue;
+    if (found === width) continue;
     isDense = false;
     if (!data.getValid(row)) continue;
-    throw new Error(`row ${firstRow + row}: expected a code of ${heldBytes} bytes, got ${found}`);
+    throw new Error(`row ${firstRow + row}: expected a code of ${width} bytes, got ${found}`);
   }
-  if (isDense && length > 0) {
-    out.set(bytes.subarray(start(0), end(length - 1)));
-    // Null rows of a file may have any bytes, so they are cleared.
-    for (let row = 0; data.nullCount > 0 && row < length; row++) {
-      if (!data.getValid(row)) out.fill(0, row * width, (row + 1) * width);
-    }
-    return;
-  }
-  for (let row = 0; row < length; row++) {
-    if (!data.getValid(row)) continue;
-    const code = bytes.subarray(start(row), end(row));
-    if (code.subarray(width).some((byte) => byte !== 0)) {
-      throw new Error(`row ${firstRow + row}: its integers have more bits than a code`);
-    }
-    out.set(code.subarray(0, width), row * width);
+  if (isDense && length > 0) out.set(bytes.subarray(start(0), end(length - 1)));
+  // Null rows of a file may have any bytes.
+  for (let row = 0; row < length && !(isDense && data.nullCount === 0); row++) {
+    const code = out.subarray(row * width, (row + 1) * width);
+    if (!data.getValid(row)) code.fill(0);
+    else if (!isDense) code.set(bytes.subarray(start(row), end(row)));
   }
 }
 
@@ -128,8 +116,6 @@ function heldOf({ data: given, firstRow }: Chunk) {
     bytes: new Uint8Array(buffer, byteOffset, byteLength),
     start: (row: number) => size * start(row),
     end: (row: number) => size * end(row),
-    /** True of words of 64 bits: little-endian ones are the bytes of a code in their order. */
-    areWords: size === 8,
     /** True where all rows have as many bytes, null ones too. */
     isEven: isPlain || typeId === Type.FixedSizeList,
     rowBytes: size * stride,

@@ -125,16 +125,8 @@ export interface ColumnBuilder {
 /** A builder of columns of one kind. */
 export function builderOf(kind: ColumnKind): ColumnBuilder {
   if (kind === 'text' || kind === 'json' || kind === 'binary') return new BytesBuilder(kind);
-  if (kind === 'bool') {
-    return collected((values, nulls) => {
-      const { length } = values;
-      const data = bitmapOf(length, (row) => values[row] === true);
-      return makeData({ type: new Bool(), length, data, ...nulls });
-    });
-  }
-  if (typeof kind === 'string') return new NumberBuilder(kind);
-  if ('list' in kind) return new ListBuilder(builderOf(kind.list));
-  return collected((values, nulls) => fixedData(kind.fixedBytes, values, nulls));
+  if (kind === 'bool') return new BitsBuilder();
+  return typeof kind === 'string' ? new NumberBuilder(kind) : new ListBuilder(builderOf(kind.list));
 }
 
 /** Arrays that numbers are copied to; of integers of 64 bits they take bigints. */
@@ -256,28 +248,22 @@ class ListBuilder implements ColumnBuilder {
   }
 }
 
-/** Values of a fixed size, which are collected first. */
-function collected(make: (values: readonly unknown[], nulls: Nulls) => Data): ColumnBuilder {
-  let values: unknown[] = [];
-  return {
-    append: (value) => values.push(value),
-    finish() {
-      const own = values;
-      values = [];
-      const isThere = bitmapOf(own.length, (row) => !isNull(own[row]));
-      return make(own, nullsOf(isThere, own.length));
-    },
-  };
-}
+/** True or false, which are collected first. */
+class BitsBuilder implements ColumnBuilder {
+  #values: unknown[] = [];
 
-function fixedData(width: number, values: readonly unknown[], nulls: Nulls): Data {
-  const data = new Uint8Array(values.length * width);
-  for (const [row, bytes] of (values as readonly (Uint8Array | null)[]).entries()) {
-    if (isNull(bytes)) continue;
-    if (bytes?.length !== width) throw new Error(`${bytes?.length} bytes, not ${width}`);
-    data.set(bytes, row * width);
+  append(value: unknown): void {
+    this.#values.push(value);
   }
-  return makeData({ type: new FixedSizeBinary(width), length: values.length, data, ...nulls });
+
+  finish(): Data {
+    const values = this.#values;
+    this.#values = [];
+    const { length } = values;
+    const data = bitmapOf(length, (row) => values[row] === true);
+    const isThere = bitmapOf(length, (row) => !isNull(values[row]));
+    return makeData({ type: new Bool(), length, data, ...nullsOf(isThere, length) });
+  }
 }
 
 /** Texts, which may also be given as their bytes, and bytes of any length. */

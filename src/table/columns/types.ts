@@ -53,7 +53,6 @@ export type ColumnKind =
   | 'text'
   | 'json'
   | 'binary'
-  | { readonly fixedBytes: number }
   | { readonly list: ColumnKind };
 
 /** Arrow's own name for JSON in a text column. */
@@ -95,7 +94,7 @@ export const isLargeType = (typeId: number) =>
  * What a column can be read as: by the methods `vectors`, `texts`, `codes` and `ids` of a batch, or
  * as a part of sparse rows.
  */
-export type Fit = 'vector' | 'text' | 'code' | 'id' | 'number' | 'indices' | 'values' | 'map';
+export type Fit = 'vector' | 'text' | 'code' | 'id' | 'number' | 'indices' | 'map';
 
 /** A column by name, type and use. */
 export interface ColumnInfo {
@@ -139,13 +138,10 @@ function fitsOf(field: Field): Fit[] {
  */
 function fitsOfList(type: Field['type']): Fit[] {
   const element: Field['type'] | undefined = type.children?.[0]?.type;
-  if (element?.typeId === Type.Float) return ['vector', 'values'];
+  if (element?.typeId === Type.Float) return ['vector'];
   if (element?.typeId !== Type.Int) return [];
-  const isBytes = element.bitWidth === 8 && !element.isSigned;
-  const isFixed = type.typeId === Type.FixedSizeList;
-  return element.bitWidth === 64 || (isBytes && isFixed)
-    ? ['vector', 'code', 'indices', 'values']
-    : ['vector', 'indices', 'values'];
+  const isCode = type.typeId === Type.FixedSizeList && element.bitWidth === 8 && !element.isSigned;
+  return ['vector', 'indices', ...(isCode ? (['code'] as const) : [])];
 }
 
 /** True of Maps from integers to numbers, which are sparse rows. */
@@ -168,11 +164,10 @@ function kindOfType(type: Field['type']): ColumnKind {
   if (typeId === Type.Bool) return 'bool';
   if (typeId === Type.Int) return `${type.isSigned ? '' : 'u'}int${type.bitWidth}` as NumberKind;
   if (typeId === Type.Float) return type.precision === 2 ? 'float64' : 'float32';
-  if (typeId === Type.FixedSizeBinary) return { fixedBytes: type.byteWidth };
-  if (isBinaryType(typeId)) return 'binary';
+  if (typeId === Type.FixedSizeBinary || isBinaryType(typeId)) return 'binary';
   if (isListType(typeId)) {
     const item = kindOfField(type.children[0]);
-    return typeof item === 'object' && 'list' in item ? 'json' : { list: item };
+    return typeof item === 'object' ? 'json' : { list: item };
   }
   return typeId === Type.Struct || typeId === Type.Map || typeId === Type.Union ? 'json' : 'text';
 }

@@ -105,8 +105,8 @@ function presentReader(data: Data, firstRow: number): ReadValue {
       return (row) => decimal(data, row);
     case Type.Date:
       return values instanceof Int32Array
-        ? (row) => isoOf(values[row] * DAY_MS).slice(0, 10)
-        : (row) => isoOf(Number(values[row]));
+        ? (row) => dateText(values[row])
+        : (row) => timeText(BigInt(values[row]), 3);
     case Type.Timestamp: {
       const { unit, timezone } = data.type as Timestamp;
       return (row) => timeText(values[row], 3 * unit) + (timezone ? 'Z' : '');
@@ -173,12 +173,10 @@ function mapReader(data: Data): ReadValue {
   };
 }
 
-const DAY_MS = 86_400_000;
-
-/** ISO 8601 without a zone; a number that no Date holds stays a number. */
-function isoOf(ms: number): string {
-  const date = new Date(ms);
-  return Number.isNaN(date.getTime()) ? `${ms}` : date.toISOString().slice(0, -1);
+/** A day of the calendar, from a count of days since 1970; the count where no Date holds it. */
+export function dateText(days: number): string {
+  const date = new Date(days * 86_400_000);
+  return Number.isNaN(date.getTime()) ? String(days) : date.toISOString().slice(0, -14);
 }
 
 /**

@@ -176,20 +176,13 @@ function parse(text: string | undefined, name: string): object {
   throw new Error(`damaged: the "${KEY}" metadata of ${name} is no JSON object`);
 }
 
-/** Of schemas whose checksum was made, since each batch of a file has it. */
-const schemaChecksums = new WeakMap<Schema, string>();
-
 /**
  * Covers the header, and name, type and nullability of each field: all change how bytes are read.
  */
 function schemaChecksum(schema: Schema): string {
-  const known = schemaChecksums.get(schema);
-  if (known !== undefined) return known;
   const fields = schema.fields.map((field) => [field.name, String(field.type), field.nullable]);
   const text = schema.metadata.get(KEY) + JSON.stringify(fields);
-  const made = checksumText(checksum(new TextEncoder().encode(text)));
-  schemaChecksums.set(schema, made);
-  return made;
+  return checksumText(checksum(new TextEncoder().encode(text)));
 }
 
 /**
