@@ -61,7 +61,7 @@ async function writeOurs() {
   });
   const codeOf = (i) => (codes.isNull(i) ? null : hex(codes.at(i)));
 
-  await library.writeCodes(join(folder, 'codes.arrow'), codes, { ids });
+  await writeFile(join(folder, 'codes.arrow'), library.codesToArrow(codes, { ids }));
   add(
     'codes.arrow',
     ids.map((id, i) => ({ id, code: codeOf(i) })),

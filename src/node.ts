@@ -7,7 +7,6 @@ export {
   type CreateRowsOptions,
   createRows,
   type RowWriter,
-  writeCodes,
 } from './formats/create-rows';
 export type { OutputOptions, RowOutput } from './formats/file-io';
 export { type OpenRowsOptions, openRows } from './formats/open-rows';

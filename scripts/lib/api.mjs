@@ -27,8 +27,7 @@ const TOPICS = {
     'FormatError',
   ],
   'Files (Node)': [
-    ...['openRows', 'createRows', 'writeCodes', 'readPlan', 'writePlan', 'applyPlan'],
-    ...['saveIndex'],
+    ...['openRows', 'createRows', 'readPlan', 'writePlan', 'applyPlan', 'saveIndex'],
     ...['openIndex', 'IndexFolder'],
   ],
 };

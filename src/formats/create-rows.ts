@@ -3,17 +3,8 @@
  * failure leaves nothing behind, and a file that exists or is an input is not overwritten.
  */
 
-import {
-  checkBoolean,
-  checkNames,
-  checkOptions,
-  checkPath,
-  wrongType,
-  wrongValue,
-} from '../base/check';
-import type { Codes } from '../codes/codes';
+import { checkBoolean, checkNames, checkOptions, wrongType, wrongValue } from '../base/check';
 import { arrowWriter, type SealHeader } from '../table/arrow/writer';
-import { type CodesToArrowOptions, codesToArrow } from '../table/from-arrow';
 import { RowBatch } from '../table/row-batch';
 import { csvWriter } from './csv';
 import { openOutput, type RowOutput, streamOutput } from './file-io';
@@ -197,29 +188,4 @@ function linesOf(
     },
     finish: () => [],
   };
-}
-
-/**
- * Writes codes as an Arrow file: whole, or not at all. An existing file is replaced.
- *
- * @example
- * import { readFile } from 'node:fs/promises';
- * const made = await new SimHasher().hashAll([[1, 0], [0, 1]]);
- * await writeCodes('codes.arrow', made, { ids: ['a', 'b'] });
- * const { codes, ids } = codesFromArrow<string[]>(await readFile('codes.arrow'));
- * console.log(codes.count, ids); // 2 [ 'a', 'b' ]
- */
-export async function writeCodes(
-  path: string,
-  codes: Codes,
-  options?: CodesToArrowOptions,
-): Promise<void> {
-  checkPath('path', path);
-  const bytes = codesToArrow(codes, options);
-  const output = await openOutput(path, { force: true, inputs: [] });
-  await output.write([bytes]).catch(async (error) => {
-    await output.abort();
-    throw error;
-  });
-  await output.close();
 }

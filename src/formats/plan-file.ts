@@ -171,9 +171,9 @@ const OPTIONS = {
  * and must have the rows that the plan was made for.
  *
  * @example
- * import { readFile } from 'node:fs/promises';
+ * import { readFile, writeFile } from 'node:fs/promises';
  * const codes = await new SimHasher({ bits: 64 }).hashAll([[1, 0], [0.9, 0.1], [0, 1]]);
- * await writeCodes('codes.arrow', codes);
+ * await writeFile('codes.arrow', codesToArrow(codes));
  * await applyPlan(await dedup(codes, { maxDistance: 10 }), 'codes.arrow', 'kept.arrow');
  * console.log(codesFromArrow(await readFile('kept.arrow')).codes.count); // 2
  */

@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import seedrandom from 'seedrandom';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { hammingDistance, SimHasher, SimHashIndex } from '../../src/index';
-import { saveIndex, writeCodes } from '../../src/node';
+import { saveIndex } from '../../src/node';
+import { writeCodes } from '../reference/arrow';
 import { rowsOf, run, runInTerminal } from './run';
 
 interface Line {

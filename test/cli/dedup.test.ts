@@ -11,8 +11,8 @@ import {
   SimHashIndex,
   TextHasher,
 } from '../../src/index';
-import { readPlan, saveIndex, writeCodes } from '../../src/node';
-import { readCodes } from '../reference/arrow';
+import { readPlan, saveIndex } from '../../src/node';
+import { readCodes, writeCodes } from '../reference/arrow';
 import { rowsOf, run, runInTerminal } from './run';
 
 const folder = mkdtempSync(join(tmpdir(), 'halfspace-dedup-'));

@@ -5,7 +5,8 @@ import { tableFromIPC, tableToIPC } from 'apache-arrow';
 import seedrandom from 'seedrandom';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Codes, hammingDistance, SimHashIndex, TextHasher } from '../../src/index';
-import { createRows, RowBatch, saveIndex, writeCodes } from '../../src/node';
+import { createRows, RowBatch, saveIndex } from '../../src/node';
+import { writeCodes } from '../reference/arrow';
 import { rowsOf, run } from './run';
 
 interface Pair {

@@ -342,7 +342,11 @@ const codesFor = (state: number) => api.Codes.from(new Draws(state).bytes(900), 
 const codeFile = file(
   'codes',
   'codes.arrow',
-  (path, state) => api.writeCodes(path, codesFor(state)),
+  async (path, state) => {
+    const output = await api.createRows(path, { force: true });
+    await output.write(api.RowBatch.of({ code: codesFor(state) }));
+    await output.close();
+  },
   async (path) => hex((await readCodes(path)).codes.bytes),
   (state) => hex(codesFor(state).bytes),
 );

@@ -24,10 +24,6 @@ it.each([
     call('applyPlan', plan(), 'a.csv', 'b.csv', { inputs: 'a' }),
     '"inputs" expected an array of names',
   ],
-  [
-    call('writeCodes', {}, api.Codes.allocate(1, { bits: 8 })),
-    '"path" expected a path, got Object',
-  ],
   [call('codesFromArrow', new Uint8Array(9), { file: Symbol('x') }), '"file" expected a string'],
 ])('$name', async ({ name, args }, message) => {
   const does = (api as unknown as Record<string, (...all: unknown[]) => unknown>)[name];

@@ -22,7 +22,6 @@ import {
   RecordBatch,
   Schema,
   Struct,
-  tableFromIPC,
   Utf8,
   Utf8View,
   vectorFromArray,
@@ -30,7 +29,7 @@ import {
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { FormatError } from '../../src/base/check';
 import { Codes } from '../../src/codes/codes';
-import { writeCodes } from '../../src/formats/create-rows';
+import { createRows } from '../../src/formats/create-rows';
 import { type CodesWithIds, codesToArrow } from '../../src/table/from-arrow';
 import { RowBatch } from '../../src/table/row-batch';
 import { readCodes, readVectors, sparseFromArrow, type vectorsFromArrow } from '../reference/arrow';
@@ -71,34 +70,13 @@ async function failure(
   );
 }
 
-describe('writeCodes', () => {
-  it('writes what readCodes reads', async () => {
-    const path = join(folder, 'codes.arrow');
-    expect(await writeCodes(path, codes, { ids })).toBeUndefined();
-    const read = await readCodes(path);
-    expect(read.ids).toEqual(ids);
-    expect(read.codes).toMatchObject({ bits: 12, count: 3, origin: codes.origin });
-    expect([...read.codes.bytes]).toEqual([1, 2, 3, 4, 0, 0]);
-    expect([0, 1, 2].map((row) => read.codes.isNull(row))).toEqual([false, false, true]);
-    expect(readdirSync(folder)).toEqual(['codes.arrow']);
-  });
+async function writeCodes(path: string, code: Codes): Promise<void> {
+  const output = await createRows(path, { force: true });
+  await output.write(RowBatch.of({ code }));
+  await output.close();
+}
 
-  it('writes the bytes of codesToArrow, which any Arrow reader opens', async () => {
-    const path = join(folder, 'codes.arrow');
-    await writeCodes(path, codes, { ids });
-    const bytes = readFileSync(path);
-    expect(Buffer.compare(bytes, codesToArrow(codes, { ids }))).toBe(0);
-    expect(tableFromIPC(bytes).numRows).toBe(3);
-  });
-
-  it('writes many codes, and none', async () => {
-    const path = join(folder, 'codes.arrow');
-    for (const count of [0, 200_000]) {
-      await writeCodes(path, Codes.allocate(count, { bits: 64 }));
-      expect((await readCodes(path)).codes.count).toBe(count);
-    }
-  });
-
+describe('an output', () => {
   it('replaces an existing file by another, and does not write into it', async () => {
     const path = join(folder, 'codes.arrow');
     const other = join(folder, 'hard link to the old one');
@@ -151,22 +129,6 @@ describe('writeCodes', () => {
       expect(readdirSync(folder)).toEqual(['codes.arrow']);
     } finally {
       chmodSync(folder, 0o700);
-    }
-  });
-
-  it('touches nothing when its arguments are wrong', async () => {
-    const path = join(folder, 'codes.arrow');
-    writeFileSync(path, 'the old one');
-    const wrong = [
-      () => writeCodes(path, codes, { ids: ['a'] }),
-      () => writeCodes(path, codes, { id: ids } as object),
-      () => writeCodes(path, {} as Codes),
-    ];
-    const kinds = [RangeError, TypeError, TypeError];
-    for (const [i, write] of wrong.entries()) {
-      expect(await failure(write())).toBeInstanceOf(kinds[i]);
-      expect(readFileSync(path, 'utf8')).toBe('the old one');
-      expect(readdirSync(folder)).toEqual(['codes.arrow']);
     }
   });
 });

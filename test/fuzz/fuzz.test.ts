@@ -20,7 +20,7 @@ describe('the calls that are fuzzed', () => {
   const called = new Set(CALL_NAMES.map((name) => name.replace(/^new /, '').replace(/[ ,].*/, '')));
 
   it('are of every function that is exported, but for those that need files, and an error', () => {
-    const files = ['openRows', 'createRows', 'writeCodes']
+    const files = ['openRows', 'createRows']
       .concat(['readPlan', 'writePlan', 'applyPlan', 'saveIndex', 'openIndex'])
       .concat(['IndexFolder', 'openIndexUrl', 'FormatError'])
       .concat(['openIndexDirectory', 'saveIndexDirectory', 'embed']); // of a browser, by a model

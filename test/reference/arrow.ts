@@ -1,10 +1,13 @@
 /** Codes and vectors of Arrow bytes, tables and files, read as a user reads them. */
 
-import { readFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import {
   type ArrowSource,
+  type Codes,
   type CodesFromArrowOptions,
+  type CodesToArrowOptions,
   codesFromArrow,
+  codesToArrow,
   type Fit,
   type RowBatch,
   rowsFromArrow,
@@ -43,6 +46,9 @@ export function sparseFromArrow(source: ArrowSource, options: Named = {}) {
       : rows.sparse(indices, values as string);
   return { vectors, ids: idsOf(rows, id) };
 }
+
+export const writeCodes = (path: string, codes: Codes, options?: CodesToArrowOptions) =>
+  writeFile(path, codesToArrow(codes, options));
 
 export const readCodes = async (path: string, options?: CodesFromArrowOptions) =>
   codesFromArrow(await readFile(path), { ...options, file: path });

@@ -44,7 +44,9 @@ export async function fileJob(library, node, path) {
   expect(node.SimHasher === library.SimHasher, 'the two doors have a library each');
   const hasher = new library.SimHasher({ bits: 64, seed: 9 });
   const made = await hasher.hashAll({ values: numbers(50 * DIMENSIONS), dimensions: DIMENSIONS });
-  await node.writeCodes(path, made);
+  const output = await node.createRows(path);
+  await output.write(node.RowBatch.of({ code: made }));
+  await output.close();
   const batches = [];
   for await (const batch of await node.openRows(path)) batches.push(batch);
   const codes = batches[0].codes('code');

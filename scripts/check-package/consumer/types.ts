@@ -10,7 +10,7 @@ import {
   type SimHasherOptions,
   scan,
 } from 'halfspace';
-import { openRows, writeCodes } from 'halfspace/node';
+import { createRows, openRows, RowBatch } from 'halfspace/node';
 
 const options: SimHasherOptions = { bits: 128, seed: 7n, projection: 'gaussian' };
 const hasher = new SimHasher(options);
@@ -31,7 +31,9 @@ export async function files(path: string): Promise<Codes> {
   for await (const batch of await openRows(path)) {
     all.push(await hasher.hashAll(batch.vectors('vector')));
   }
-  await writeCodes(path, all[0]);
+  const output = await createRows(path);
+  await output.write(RowBatch.of({ code: all[0] }));
+  await output.close();
   return all[0];
 }
 
