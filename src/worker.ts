@@ -53,11 +53,9 @@ function serve(tasks: readonly AnyTask[]): void {
     else web.postMessage(message, [...transfer]);
   };
   const take = (message: ToWorker) => {
-    if (message.kind === 'modules') {
-      adoptModules(message.modules);
-      post({ kind: 'ready' }, []);
-    } else if (message.kind === 'open') {
+    if (message.kind === 'open') {
       const { job, memories, stopped } = message;
+      adoptModules(message.modules);
       open.set(job, { run: opened(byName, message), memories, stopped });
     } else if (message.kind === 'close') open.delete(message.job);
     else {
@@ -79,6 +77,7 @@ function serve(tasks: readonly AnyTask[]): void {
   };
   if (port) port.on('message', take);
   else web.onmessage = ({ data }) => take(data);
+  post({ kind: 'ready' }, []);
 }
 
 /**

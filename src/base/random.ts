@@ -58,11 +58,6 @@ export class Reservoir<T> {
     this.#seed = seed;
   }
 
-  /** How many items were offered. */
-  get offered(): number {
-    return this.#offered;
-  }
-
   /** Offers the next item; calls `make` only if it is drawn. */
   offer(make: () => T): void {
     const position = this.#offered++;

@@ -13,7 +13,7 @@
 import { valuesAt } from '../base/arrays';
 import { Highest, rowsOf, Smallest, weightOf, weightsOf } from '../base/top-k';
 import { EntrySearch, type FoundEntries, ONE_WEIGHT } from '../kernels/residuals';
-import { MAX_ENTRY, MAX_WEIGHT, type WeightTables, weightedKernel } from '../kernels/weighted';
+import { eachWithin, MAX_ENTRY, MAX_WEIGHT, type WeightTables } from '../kernels/weighted';
 import type { FilterMemory } from './filter';
 import type { Query } from './query';
 import {
@@ -419,9 +419,7 @@ class ByCode {
     const { tables, maxWeight } = this.#weights;
     const limit = () => Math.min(maxWeight, weightOf(best.bound));
     for (const range of ranges) {
-      weightedKernel.eachWithin(codes, range, tables, limit, (place, weight) =>
-        best.take(weight, rowAt(place)),
-      );
+      eachWithin(codes, range, tables, limit, (place, weight) => best.take(weight, rowAt(place)));
       this.#work.codesCompared += range.end - range.first;
     }
   }

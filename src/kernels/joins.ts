@@ -191,9 +191,8 @@ export interface JoinKey {
   readonly parts: readonly { word: number; left: number; right: number }[];
   /** Right shift of the hash that leaves the bits of a bucket; 0 where the runs are the bucket. */
   readonly hashShift: number;
-  /** Bits of the lower and the higher digit by which buckets are sorted. */
+  /** Bits of the lower of the two digits by which buckets are sorted. */
   readonly lowBits: number;
-  readonly highBits: number;
 }
 
 /** The pairs that `runs` searches for, and the position from which it continues. */

@@ -98,11 +98,6 @@ export function kernelModules(): KernelModules {
   return compiled;
 }
 
-/** The number of modules of `kernelModules`. */
-export function moduleCount(): number {
-  return texts.length;
-}
-
 /** Makes this thread use modules that another thread compiled. */
 export function adoptModules(modules: KernelModules): void {
   Object.assign(compiled, modules);

@@ -29,31 +29,29 @@ export const MAX_ENTRY = 31;
 /** Codes of one call: so few that there is space for all as hits. */
 const MOST_CODES = 4096;
 
-export const weightedKernel = {
-  /**
-   * Passes the codes of a range whose weight is at most the limit to `take`, in order, but those
-   * that stand for no row. Code 0 is at the address `codesAt`. The limit is read again for each of
-   * some blocks, short ones first.
-   */
-  eachWithin(
-    { codes, rows, bytesPerCode }: RowCodes,
-    { first, end, codesAt = codes.byteOffset }: Range & { readonly codesAt?: number },
-    tables: Uint8Array,
-    limit: () => number,
-    take: (code: number, weight: number) => void,
-  ): void {
-    const stage = new Stage(homeOf(codes));
-    const { memory } = stage;
-    const [sums, tablesAt] = [stage.space(32), stage.add(tables)];
-    const hitsAt = stage.space(8 * MOST_CODES);
-    const hits = new Uint32Array(memory.bytes.buffer, hitsAt, 2 * MOST_CODES);
-    const { weightedHits } = searchKernels(memory);
-    inGrowingSteps(first, end, MOST_CODES, (from, to) => {
-      const given = [bytesPerCode, tablesAt, limit(), sums, hitsAt] as const;
-      const found = (weightedHits(codesAt, from, to, ...given) - hitsAt) / 4;
-      for (let i = 0; i < found; i += 2) {
-        if (rows[hits[i]] !== NO_ROW) take(hits[i], hits[i + 1]);
-      }
-    });
-  },
-};
+/**
+ * Passes the codes of a range whose weight is at most the limit to `take`, in order, but those that
+ * stand for no row. Code 0 is at the address `codesAt`. The limit is read again for each of some
+ * blocks, short ones first.
+ */
+export function eachWithin(
+  { codes, rows, bytesPerCode }: RowCodes,
+  { first, end, codesAt = codes.byteOffset }: Range & { readonly codesAt?: number },
+  tables: Uint8Array,
+  limit: () => number,
+  take: (code: number, weight: number) => void,
+): void {
+  const stage = new Stage(homeOf(codes));
+  const { memory } = stage;
+  const [sums, tablesAt] = [stage.space(32), stage.add(tables)];
+  const hitsAt = stage.space(8 * MOST_CODES);
+  const hits = new Uint32Array(memory.bytes.buffer, hitsAt, 2 * MOST_CODES);
+  const { weightedHits } = searchKernels(memory);
+  inGrowingSteps(first, end, MOST_CODES, (from, to) => {
+    const given = [bytesPerCode, tablesAt, limit(), sums, hitsAt] as const;
+    const found = (weightedHits(codesAt, from, to, ...given) - hitsAt) / 4;
+    for (let i = 0; i < found; i += 2) {
+      if (rows[hits[i]] !== NO_ROW) take(hits[i], hits[i + 1]);
+    }
+  });
+}

@@ -292,7 +292,7 @@ function joinKeyOf(key: readonly number[], count: number): JoinKey {
   const bucketBits = bucketBitsOf(width, count);
   const lowBits = Math.ceil(bucketBits / 2);
   const hashShift = bucketBits < width ? 32 - bucketBits : 0;
-  return { parts, hashShift, lowBits, highBits: bucketBits - lowBits };
+  return { parts, hashShift, lowBits };
 }
 
 /** For each table its key: bits of a code, counted from 0. */

@@ -45,11 +45,12 @@ export interface Job<S, P, R> {
   readonly scratchBytes?: number;
 }
 
-/** From the calling thread. `modules` comes first; then `open`, parts and `close` for each job. */
+/** From the calling thread: `open`, parts and `close` for each job. */
 export type ToWorker =
-  | { readonly kind: 'modules'; readonly modules: KernelModules }
   | {
       readonly kind: 'open';
+      /** All kernels that an import has brought so far. */
+      readonly modules: KernelModules;
       readonly job: number;
       readonly task: string;
       readonly state: unknown;

@@ -14,7 +14,6 @@ import {
   hasKernels,
   kernelModules,
   type LinearMemory,
-  moduleCount,
   type Room,
   SCAN_BYTES,
   sharedValues,
@@ -39,14 +38,13 @@ interface Client {
 class WorkerThread {
   /** The lowest number that no other worker has: that of its scratch space in each memory. */
   readonly number: number;
-  /** Resolves to true when the worker has compiled modules, to false if it ended before. */
+  /** Resolves to true when the worker runs its script, to false if it ended before. */
   readonly ready: Promise<boolean>;
   /** The jobs that use this worker, by their number. */
   readonly clients = new Map<number, Client>();
   readonly #host: Host;
   #isReady: (value: boolean) => void = () => undefined;
   #hasEnded = false;
-  #modules = 0;
 
   constructor(script: string) {
     const taken = new Set(workers.map((worker) => worker.number));
@@ -60,14 +58,6 @@ class WorkerThread {
       onMessage: (message) => this.#take(message as FromWorker),
       onEnd: (reason) => this.endFor(`a worker thread ended (${reason})`),
     });
-    this.sendModules();
-  }
-
-  /** Sends the kernels, again where an import brought more since. */
-  sendModules(): void {
-    if (this.#modules === moduleCount()) return;
-    this.#modules = moduleCount();
-    this.post({ kind: 'modules', modules: kernelModules() });
   }
 
   #take(message: FromWorker): void {
@@ -165,7 +155,6 @@ export async function runJob<S, P, R>(
     const { value, transfer } = i === 0 ? state : new Packed(given, 'state');
     const memories = state.memories.map(({ memory }) => memory);
     const own = areas.map((rooms) => rooms[i]);
-    worker.sendModules();
     run.open(worker, { task: job.task.name, state: value, memories, areas: own }, transfer);
   });
   await run.start();
@@ -215,13 +204,13 @@ class JobRun<S, P, R> implements Client {
   /** Opens the job on a worker. Parts follow in `start`, when all workers have it. */
   open(
     worker: WorkerThread,
-    message: Omit<Extract<ToWorker, { kind: 'open' }>, 'kind' | 'job' | 'stopped'>,
+    message: Omit<Extract<ToWorker, { kind: 'open' }>, 'kind' | 'modules' | 'job' | 'stopped'>,
     transfer: readonly ArrayBuffer[],
   ): void {
     worker.join(this.#number, this);
     this.#busy.set(worker, 0);
-    const stopped = this.#stopped;
-    worker.post({ kind: 'open', job: this.#number, stopped, ...message }, transfer);
+    const own = { modules: kernelModules(), job: this.#number, stopped: this.#stopped };
+    worker.post({ kind: 'open', ...own, ...message }, transfer);
   }
 
   /** Sends the first parts; the promise settles when no worker is busy with this job. */

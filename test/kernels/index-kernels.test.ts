@@ -23,13 +23,13 @@ import {
   scalesOf,
   setScale,
 } from '../../src/kernels/residuals';
-import { weightedKernel } from '../../src/kernels/weighted';
+import { eachWithin } from '../../src/kernels/weighted';
 import { Draws } from '../reference/random';
 import { residualCodes } from './residual-codes';
 import { scalarDotsInto } from './scalar/dots';
 import { pointsFrom, scalarProducts, scalarSeconds } from './scalar/products';
 import { ScalarEntrySearch } from './scalar/residuals';
-import { scalarWeighted } from './scalar/weighted';
+import { scalarWithin } from './scalar/weighted';
 
 /** The kernels of the index: both kernels against sums that are written bit by bit. */
 
@@ -60,9 +60,9 @@ function example(bytesPerCode: number, count: number, seed: number) {
 }
 
 describe.each([
-  ['scalar', scalarWeighted],
-  ['WebAssembly', weightedKernel],
-] as const)('weighted, %s kernel', (_, kernel) => {
+  ['scalar', scalarWithin],
+  ['WebAssembly', eachWithin],
+] as const)('weighted, %s kernel', (_, each) => {
   it.each([1, 2, 7, 8, 9, 13, 16, 25, 32, 64, 128])('weighs codes of %i bytes', (bytes) => {
     for (const count of [1, 15, 16, 17, 333]) {
       const { memory, tables, most, weights } = example(bytes, count, 1000 * bytes + count);
@@ -76,7 +76,7 @@ describe.each([
           { first: middle, end: count },
         ]) {
           const take = (...hit: number[]) => hits.push(hit);
-          kernel.eachWithin(memory, range, tables, () => limit, take);
+          each(memory, range, tables, () => limit, take);
         }
         expect(hits).toEqual(live.filter(([, w]) => w <= limit));
       }
@@ -87,7 +87,7 @@ describe.each([
     const { memory, tables, most, weights } = example(8, 20_000, 5);
     let limit = most;
     const seen: number[] = [];
-    kernel.eachWithin(
+    each(
       memory,
       { first: 7, end: 19_993, codesAt: memory.codes.byteOffset },
       tables,
