@@ -109,7 +109,14 @@ export async function optimize(
 ): Promise<RecallReport> {
   const before = new MemoryEvaluable(core, core.rows);
   const given = wanted.given && givenSource(core, before, wanted.given, wanted);
-  const { report, index } = await optimized(before, core.origin, wanted, given, work);
+  const own: Optimizable<MemoryEvaluable> = {
+    before,
+    origin: core.origin,
+    sampleBytes: SAMPLE_BYTES,
+    place: async (space, placing) =>
+      new MemoryEvaluable(core, await core.rows.placed(space, placing)),
+  };
+  const { report, index } = await optimized(own, wanted, given, work);
   core.rows = index.held;
   core.report = report;
   return report;
@@ -124,21 +131,31 @@ const SHARES = [4, 3, 3];
 /** What is wanted, without the caller's queries. */
 type WantedOf = Omit<Wanted, 'given'>;
 
+/** An index to optimize, as it is, and how its rows get a space. */
+export interface Optimizable<T extends Evaluable> {
+  readonly before: T;
+  readonly origin: SpaceOrigin;
+  /** Room for the points that train a space, if these are no fewer than it needs. */
+  readonly sampleBytes: number;
+  /** The same rows in the partitions of a space. */
+  place(space: Space | null, work: LongWork): Promise<T>;
+}
+
 /**
  * Optimizes an index: trains a space, places the rows in it, chooses a setting and measures it, by
  * queries that are given or else by rows. Returns the index as it is then.
  */
-export async function optimized<T extends Evaluable<T>>(
-  before: T,
-  origin: SpaceOrigin,
+export async function optimized<T extends Evaluable>(
+  own: Optimizable<T>,
   wanted: WantedOf,
   given: EvaluationSource | null,
   work: LongWork,
 ): Promise<{ report: RecallReport; index: T }> {
   const [training, placing, measuring] = work.inParts(SHARES);
-  const { source, space } = await newSpace(before, origin, wanted, given, training);
+  const { before } = own;
+  const { source, space } = await newSpace(own, wanted, given, training);
   const isAsBefore = space === null && before.space === null;
-  const index = isAsBefore ? before : await before.placed(space, placing);
+  const index = isAsBefore ? before : await own.place(space, placing);
   const report = await settled(index, source, wanted, measuring);
   await measuring.step(1, 1);
   return { report, index };
@@ -146,14 +163,14 @@ export async function optimized<T extends Evaluable<T>>(
 
 /** A new space, and whether rows have copies in it; its sample is free once it returns. */
 async function newSpace(
-  before: Evaluable,
-  origin: SpaceOrigin,
+  own: Optimizable<Evaluable>,
   wanted: WantedOf,
   given: EvaluationSource | null,
   work: LongWork,
 ): Promise<{ source: EvaluationSource; space: Space | null }> {
   const [training, comparing] = work.inParts([3, 1]);
-  const trained = await trainedSpace(before, origin, wanted, training);
+  const { before } = own;
+  const trained = await trainedSpace(own, wanted, training);
   const held = trained?.held ?? null;
   const source = given ?? (await rowSource(before, held, wanted, training));
   if (trained === null) return { source, space: null };
@@ -182,8 +199,7 @@ interface Trained {
 
 /** Null where there are too few rows for a space. */
 async function trainedSpace(
-  index: Evaluable,
-  origin: SpaceOrigin,
+  { before: index, origin, sampleBytes }: Optimizable<Evaluable>,
   wanted: Pick<Wanted, 'partitions' | 'seed'>,
   work: LongWork,
 ): Promise<Trained | null> {
@@ -191,7 +207,7 @@ async function trainedSpace(
   if (rows === 0 || (wanted.partitions === undefined && rows < MIN_PARTITIONED_ROWS)) return null;
   const partitions = wanted.partitions ?? usualPartitions(rows);
   const untrained = untrainedSpace(origin);
-  const most = sampleSize(partitions, index.sampleBytes / untrained.width);
+  const most = sampleSize(partitions, sampleBytes / untrained.width);
   const sampled = { space: untrained, most, rows, seed: wanted.seed };
   let sample = new TrainingSample(sampled);
   const held = new HeldOut();
@@ -419,15 +435,12 @@ async function settle(
   }
 }
 
-export class MemoryEvaluable extends Evaluable<MemoryEvaluable> {
+export class MemoryEvaluable extends Evaluable {
   readonly held: MemoryIndex;
-  readonly #core: IndexCore;
   readonly rows: number;
-  readonly sampleBytes = SAMPLE_BYTES;
 
   constructor(core: IndexCore, held: MemoryIndex) {
     super(core, held.space);
-    this.#core = core;
     this.held = held;
     this.rows = held.codedCount;
   }
@@ -438,10 +451,6 @@ export class MemoryEvaluable extends Evaluable<MemoryEvaluable> {
 
   protected eachChunks(_work: LongWork, take: TakeChunks): Promise<void> {
     return this.held.eachChunks(take);
-  }
-
-  async placed(space: Space | null, work: LongWork): Promise<MemoryEvaluable> {
-    return new MemoryEvaluable(this.#core, await this.held.placed(space, work));
   }
 
   protected async placeOf(row: number): Promise<RowPlace> {

@@ -66,13 +66,11 @@ export interface Measurable {
 }
 
 /** An index that is optimized and whose searches are measured, in memory or in files. */
-export abstract class Evaluable<Self = unknown> implements Measurable {
+export abstract class Evaluable implements Measurable {
   protected readonly parts: QueryParts;
   readonly space: Space | null;
   abstract readonly count: number;
   abstract readonly rows: number;
-  /** Room for the points that train a space, if these are no fewer than it needs. */
-  abstract readonly sampleBytes: number;
   readonly canScan = true;
   readonly #visits = new WeakMap<Query, Visits>();
 
@@ -87,8 +85,6 @@ export abstract class Evaluable<Self = unknown> implements Measurable {
 
   /** Takes all rows, those that are at hand together in one call. */
   protected abstract eachChunks(work: LongWork, take: TakeChunks): Promise<void>;
-  /** The same rows in the partitions of a space. */
-  abstract placed(space: Space | null, work: LongWork): Promise<Self>;
   /** The partitions of rows, which must have codes. */
   abstract partitionsOf(rows: Uint32Array): Promise<Partitions>;
   abstract search(

@@ -9,7 +9,7 @@ import { LongWork } from '../base/long-work';
 import type { IndexCore } from '../index/index-core';
 import { OPTIMIZE_OPTIONS, type OptimizeOptions, type RecallReport } from '../index/index-options';
 import { MemoryIndex } from '../index/memory-index';
-import { checkWanted, optimized, type Wanted } from '../index/optimize';
+import { checkWanted, type Optimizable, optimized, type Wanted } from '../index/optimize';
 import type { Query } from '../index/query';
 import { Evaluable, type EvaluationSearch, type Partitions, type RowPlace } from '../index/recall';
 import { type Best, CosineSearch } from '../index/search';
@@ -57,12 +57,16 @@ export function optimizeStored(change: FolderChange, wanted: Wanted): Promise<Re
   const near = new FolderPlace(change.folder);
   return withPlace(near, async (place) => {
     const content = await change.opened(place);
-    const before = new StoredEvaluable(content, change.memory / 4, async (space, own) => {
-      await placeAll(change, content, space, own);
-      const placed = await change.opened(place);
-      return new StoredEvaluable(placed, change.memory / 2);
-    });
-    return (await optimized(before, change.core.origin, wanted, null, work)).report;
+    const own: Optimizable<StoredEvaluable> = {
+      before: new StoredEvaluable(content, change.memory / 4),
+      origin: change.core.origin,
+      sampleBytes: change.memory / 4,
+      place: async (space, placing) => {
+        await placeAll(change, content, space, placing);
+        return new StoredEvaluable(await change.opened(place), change.memory / 2);
+      },
+    };
+    return (await optimized(own, wanted, null, work)).report;
   });
 }
 
@@ -132,29 +136,19 @@ async function asOneSegment(
 /** Bytes of blocks that are read together. */
 const CHUNK_BYTES = 2 ** 24;
 
-/** Writes all rows in the partitions of a space, and opens what was written. */
-type Placing = (space: Space | null, work: LongWork) => Promise<StoredEvaluable>;
-
 /** An index that holds dense vectors, which all rows that are not null have. */
-export class StoredEvaluable extends Evaluable<StoredEvaluable> {
+export class StoredEvaluable extends Evaluable {
   readonly rows: number;
-  readonly sampleBytes: number;
   readonly #content: Content;
   readonly stored: StoredRows;
   readonly #queue: SearchQueue;
-  readonly #place: Placing | null;
   /** Of each row from `first` on its partition, and its second one. */
   #partitions: { first: number; own: Uint16Array; seconds: Uint16Array } | null = null;
 
-  /**
-   * `memory` is what searches, or a sample, may hold besides what the content takes; null places no
-   * rows.
-   */
-  constructor(content: Content, memory: number, place: Placing | null = null) {
+  /** `memory` is what searches may hold besides what the content takes. */
+  constructor(content: Content, memory: number) {
     super(content.parts, content.space);
     this.#content = content;
-    this.#place = place;
-    this.sampleBytes = memory;
     this.stored = new StoredRows(content, memory);
     this.#queue = new SearchQueue(this.stored);
     let rows = 0;
@@ -168,10 +162,6 @@ export class StoredEvaluable extends Evaluable<StoredEvaluable> {
 
   get count(): number {
     return this.#content.manifest.rows;
-  }
-
-  placed(space: Space | null, work: LongWork): Promise<StoredEvaluable> {
-    return (this.#place as Placing)(space, work);
   }
 
   protected async placeOf(row: number, { call }: LongWork): Promise<RowPlace> {
