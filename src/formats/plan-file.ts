@@ -35,6 +35,7 @@ import { OPEN_OPTIONS, type OpenRowsOptions, openRecords, openRows } from './ope
 import {
   type ColumnType,
   formatOfPath,
+  isTabbed,
   OF_LINES,
   ROW_FORMATS,
   type RowFormat,
@@ -211,7 +212,8 @@ export async function applyChecked(
   const reader = await openRecords(source, given, { states });
   try {
     const format = outputFormat ?? formatOfPath(output) ?? reader.format;
-    if (format === reader.format && areRecords(reader, shards)) {
+    const isSame = format === reader.format && isTabbed(output) === isTabbed(files[0]);
+    if (isSame && areRecords(reader, shards)) {
       await reader.close();
       const columns = given.columns ?? (ids === undefined ? [] : [ids.column]);
       const read = { ...given, columns, format: shards === null ? format : given.format };
@@ -219,7 +221,13 @@ export async function applyChecked(
       await written(target, () => copyRecords(plan, source, read, target));
     } else {
       const writer = await createRows(output, { ...options, format, header: reader.header });
-      await written(writer, () => copyRows(plan, source, reader, given, writer));
+      await written(writer, async () => {
+        const areCells = format === 'csv' && reader.format === 'csv';
+        // Cells stay as they are written: 1.10 is not 1.1.
+        const types = Object.fromEntries(reader.columns.map(({ name }) => [name, 'text'] as const));
+        const rows = areCells ? await openRecords(source, { ...given, types }, { states }) : reader;
+        await copyRows(plan, source, rows, given, writer);
+      });
     }
   } finally {
     await reader.close();

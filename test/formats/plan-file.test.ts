@@ -260,6 +260,17 @@ describe('applying', () => {
     expect(readFileSync(source)).toEqual(before);
   });
 
+  it('keeps cells of CSV as they are written, of shards and in a file with tabs', async () => {
+    const three = await dedup(Codes.from(Uint8Array.of(1, 1, 2), { bits: 8 }), { maxDistance: 0 });
+    writeFileSync(path('a.csv'), 'version,body\n1.10,a\n1.10,b\n');
+    writeFileSync(path('b.csv'), 'version,body\n2.0,c\n');
+    writeFileSync(path('all.csv'), 'version,body\n1.10,a\n1.10,b\n2.0,c\n');
+    await applyPlan(three, [path('a.csv'), path('b.csv')], path('shards.csv'));
+    expect(readFileSync(path('shards.csv'), 'utf8')).toBe('version,body\n1.10,a\n2.0,c\n');
+    await applyPlan(three, path('all.csv'), path('tabs.tsv'));
+    expect(readFileSync(path('tabs.tsv'), 'utf8')).toBe('version\tbody\n1.10\ta\n2.0\tc\n');
+  });
+
   it('refuses a plan of an unknown kind, or none', async () => {
     await expect(writePlan(path('plan.txt'), plan)).rejects.toThrow(
       '"format" expected one that is written: arrow, arrows, parquet, csv, jsonl',
