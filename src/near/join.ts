@@ -114,8 +114,8 @@ async function joinAs(
     setMasks(memory, required, rejects);
     const near = { maxDistance, rejects: rejects.length };
     const buckets = { key: joinKeyOf(table, count), near };
-    const progress = (done: number) => [t * count + done, total] as const;
-    const long = await joinTable(codes, buckets, { range, take, progress }, work);
+    const client = { range, take, before: t * count, total };
+    const long = await joinTable(codes, buckets, client, work);
     for (const entries of long) {
       const inside = { bits: without(around.bits, table), required, rejects };
       await joinLong(codes, entries, wanted, inside, take, work.quiet());
@@ -326,10 +326,7 @@ function binomial(all: number, some: number): number {
 }
 
 /** Near pairs agree in the first mask of the memory and in none of the next `rejects` masks. */
-interface Near {
-  readonly maxDistance: number;
-  readonly rejects: number;
-}
+type Near = Pick<Runs, 'maxDistance' | 'rejects'>;
 
 /** What all parts of a join share; `key` is null where all codes are compared with all. */
 interface JoinState {
@@ -467,12 +464,12 @@ interface BucketRange extends Range {
 
 /**
  * Joins codes of equal bucket of one table in three stages. Returns the buckets, as ranges of
- * entries, that are too large to be compared in pairs; `progress` gets the entries that are done.
+ * entries, that are too large to be compared in pairs.
  */
 async function joinTable(
   { memory, count }: JoinCodes,
   { key, near }: { readonly key: JoinKey; readonly near: Near },
-  { range, take, progress }: Pick<JoinWanted, 'range'> & TableClient,
+  { range, take, before, total }: TableClient,
   work: LongWork,
 ): Promise<Range[]> {
   const shared = sharedOf(memory, key, near);
@@ -491,7 +488,7 @@ async function joinTable(
   await runJob(listing('scatter'), work);
   const long: Range[] = [];
   const budget = comparisonsOfStep(memory);
-  let done = 0;
+  let done = before;
   const joining: JoinJob = {
     ...shared,
     get count() {
@@ -512,17 +509,18 @@ async function joinTable(
       }
       if (next < end) ranges.push(...rests(memory, next, place, end));
       done += next - first;
-      return progress(done);
+      return [done, total];
     },
   };
   await runJob(joining, work);
   return long;
 }
 
-/** Takes the hits of a table, and states the progress by the entries that are done. */
-interface TableClient {
+/** Takes the hits of a table; of `total` entries so many were done `before`. */
+interface TableClient extends Pick<JoinWanted, 'range'> {
   readonly take: TakeHits;
-  readonly progress: (done: number) => readonly [done: number, total: number];
+  readonly before: number;
+  readonly total: number;
 }
 
 /**

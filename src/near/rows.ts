@@ -6,7 +6,7 @@
  */
 
 import { ascending, isValid } from '../base/arrays';
-import { checkMaxDistance, MAX_BITS, wrongType, wrongValue } from '../base/check';
+import { checkMaxDistance, wrongType, wrongValue } from '../base/check';
 import type { LongWork } from '../base/long-work';
 import { Codes, checkSameOrigin } from '../codes/codes';
 import {
@@ -124,14 +124,8 @@ export function checkGroup(group: unknown, count: number): void {
  * once, however many there are; rows without a group become null.
  */
 export function groupedCodes(codes: Codes, group: Int32Array): Codes {
-  const { bits, bytesPerCode: width, count, origin } = codes;
+  const { bytesPerCode: width, count, origin } = codes;
   checkGroup(group, count);
-  const most = MAX_BITS - 32;
-  if (8 * width > most) {
-    throw new RangeError(
-      `"group" goes with codes of ${most - (most % 8)} bits at most, got ${bits}`,
-    );
-  }
   const validity = new Uint8Array(Math.ceil(count / 8));
   const options = { bits: 8 * width + 32, validity, ...(origin && { origin }) };
   const grouped = Codes.allocate(count, options);
@@ -152,15 +146,11 @@ export function checkComparable(left: Rows, right: Rows): void {
     throw wrongValue('right', `codes of ${ours.bits} bits, as the left ones`, theirs.bits);
   }
   checkSameOrigin('right', ours.origin, theirs.origin);
-  const widths = [widthOf(left.vectors), widthOf(right.vectors)];
-  if (widths[0] === undefined || widths[1] === undefined || widths[0] === widths[1]) return;
-  throw wrongValue('right', `vectors of ${widths[0]}, as the left ones`, widths[1]);
-}
-
-/** The width of vectors for comparison and messages; undefined without vectors. */
-function widthOf(vectors: RowVectors | null): string | undefined {
-  if (vectors === null) return undefined;
-  return vectors instanceof DenseVectors ? `${vectors.dimensions} dimensions` : 'no fixed width';
+  const [width, other] = [left.vectors, right.vectors].map((vectors) =>
+    vectors instanceof DenseVectors ? vectors.dimensions : vectors?.kind,
+  );
+  if (width === undefined || other === undefined || width === other) return;
+  throw wrongValue('right', `vectors of the width of the left ones (${width})`, other);
 }
 
 /** True if pairs are checked by vectors: cosines always, sets where the rows have members. */

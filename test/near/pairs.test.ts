@@ -354,7 +354,7 @@ describe('refuses', () => {
     [
       () =>
         pairs(Codes.allocate(2, { bits: 65_500 }), { maxDistance: 3, group: new Int32Array(2) }),
-      '"group" goes with codes of 65496 bits at most, got 65500',
+      '"bits" expected an integer in 1..65535, got 65536', // 32 for the group
     ],
     [() => pairs(codes, { maxDistanse: 3 } as never), /did you mean "maxDistance"/],
   ])('%s', (call, message) => {
