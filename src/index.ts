@@ -49,7 +49,6 @@ export type { Filter } from './index/filter';
 export type { Id } from './index/ids';
 export type {
   IndexWithinOptions,
-  Method,
   OptimizeOptions,
   QueryRecall,
   Rank,

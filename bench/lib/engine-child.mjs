@@ -97,7 +97,7 @@ async function halfspace(dimensions, parameters) {
         byRecall.set(recall, other);
       }
       const index = byRecall.get(recall);
-      const options = { k, method: 'partitions' };
+      const options = { k };
       return {
         one: (query) => index.search(query, options),
         many: (queries) => index.searchAll(queries, options),

@@ -654,13 +654,16 @@ class OnSpark(unittest.TestCase):
                 self.assertEqual((index["rows"], segments), (160, shards))
             expected = {}
             for rank in ("exact", "hamming"):
-                words = ["--rank", rank, "-k", "20", "-q"]
+                words = ["-k", "20", "-q", *(["--by-distance"] if rank == "hamming" else [])]
                 printed = command.run("search", f"{folder}/one.hs", f"{folder}/queries.jsonl", *words)
                 one = [json.loads(line) for line in printed.decode().splitlines()]
                 expected[rank] = digest((row["query"], row["rank"], row["id"], row.get("distance")) for row in one)
             self.assertNotEqual(expected["exact"], expected["hamming"])
             for shards, victim in victims.items():
-                of_rank = {rank: nearest(spark, paths[shards], queries, vector="v", k=20, rank=rank) for rank in expected}
+                of_rank = {
+                    rank: nearest(spark, paths[shards], queries, vector="v", k=20, by_distance=rank == "hamming")
+                    for rank in expected
+                }
                 both = of_rank["exact"].unionByName(of_rank["hamming"])
                 with fault("search", victim):  # in one job, both ranks; only "exact" has cosines
                     found = both.select("query", "rank", "id", "distance", F.isnotnull("cosine")).collect()

@@ -69,7 +69,7 @@ export class SearchedIndex {
     }
     const hits = Array.from(found.ids, (id, i) => ({
       id,
-      cosine: found.cosines?.[i] ?? Number.NaN,
+      cosine: found.similarities[i],
       shown: shown && String(shown[i]),
     }));
     return { hits, costs };

@@ -199,8 +199,7 @@ export const VERBS: readonly Verb[] = [
         '--filter CONDITION':
           "Only rows with: category = 'animal' and (year >= 2000 or id in (a, b)); =, !=, <, <=, " +
           ">, >=, in, like '%tea%', between 1 and 2, is null, not, and, or",
-        '--rank HOW: hamming|estimate|exact':
-          'By distance, estimated cosine or exact cosine (the best that the index can)',
+        '--by-distance': 'The nearest by distance of codes (by cosine, exact where the index can)',
         '--memory SIZE: size':
           'Leave the rows in their files, and hold at most so much of them, as 512M',
         '--columns NAMES: list':

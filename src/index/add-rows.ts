@@ -17,6 +17,7 @@ import {
 } from '../vectors/vectors';
 import { MAX_ROWS } from './ids';
 import type { IndexCore } from './index-core';
+import { checkKind } from './query';
 import type { NewRows } from './rows';
 
 /** What `addAll` takes: vectors in any form, or ready codes. */
@@ -114,14 +115,6 @@ function refuseVectors({ isForeign }: IndexCore): void {
   if (isForeign) {
     throw new Error('this index holds codes made elsewhere: add codes, not vectors');
   }
-}
-
-function checkKind({ vectors }: IndexCore, isSparse: boolean): void {
-  if (vectors === null || (vectors.kind === 'sparse') === isSparse) return;
-  const [wanted, got] = isSparse ? ['dense', 'sparse'] : ['sparse', 'dense'];
-  throw new TypeError(
-    `an index with vectors '${vectors.kind}' takes ${wanted} vectors, got ${got} ones`,
-  );
 }
 
 function checkRoom({ rows }: IndexCore, count: number): void {

@@ -4,15 +4,14 @@
  * does no I/O, so the same code serves rows in memory and in files.
  */
 
-import { checkMaxDistance, wrongValue } from '../base/check';
-import { checkLeast, distanceToSearch, JACCARD, type Measure } from '../codes/measure';
+import { checkMaxDistance } from '../base/check';
+import { checkLeast, distanceToSearch, type Measure } from '../codes/measure';
 import { reaches } from '../vectors/vectors';
-import { DistanceSearch, type NearRows } from './distance';
+import { DistanceSearch } from './distance';
 import { checkFilter, FilterMemory, type RowFilter } from './filter';
 import type { Id } from './ids';
 import {
   type IndexWithinOptions,
-  type Method,
   type Rank,
   type RecallReport,
   SEARCH_DEFAULTS,
@@ -57,27 +56,31 @@ export class Answer implements Stepped {
   readonly #request: Request;
   readonly #start = performance.now();
   readonly #work: Work = { codesCompared: 0, candidates: 0, probes: 0 };
-  readonly #rank: SearchResult['rank'];
+  readonly #rank: Rank;
   #search: CosineSearch | DistanceSearch | null = null;
   /** The rows of the result, from the time when only their ids must still be loaded. */
   #found: Found | null = null;
   #result: SearchResult | null = null;
   readonly #query: Query | null;
-  #method: 'scan' | 'bands' | 'partitions' = 'scan';
-  #isOfAccepted = false;
+  #method: Explanation['method'] = 'scan';
 
   constructor(index: AnsweredIndex, query: Query | null, request: Request) {
     this.#index = index;
     this.#query = query;
     this.#request = request;
+    this.#rank = rankOf(index.parts, query, request);
     if (query === null) {
-      this.#rank = rankOfNone(index.parts, request);
       const distances = this.#rank === 'hamming' ? new Uint16Array() : null;
-      const none = { rows: new Uint32Array(), ids: [], distances };
-      this.#result = resultOf(index.parts.measure, none, new Float64Array(), this.#rank);
+      const similarities = new Float64Array();
+      this.#result = {
+        rows: new Uint32Array(),
+        ids: [],
+        distances,
+        similarities,
+        rank: this.#rank,
+      };
       return;
     }
-    this.#rank = rankOf(index.parts, query, request);
     this.#search = this.#rank === 'hamming' ? this.#byDistance(query) : this.#byCosine(query);
     this.#goOn();
   }
@@ -86,17 +89,16 @@ export class Answer implements Stepped {
     const { report, nextRow: rows } = this.#index;
     const searched = this.#index.searched();
     const partitions = searched.space?.count ?? 0;
-    const rank = this.#rank as 'estimate' | 'exact';
-    const setting = settingOf(this.#request, rank, { report, partitions, rows });
+    const isExact = this.#rank === 'exact';
+    const setting = settingOf(this.#request, isExact, { report, partitions, rows });
     const asked = { ...setting, filter: this.#filter() };
-    return new CosineSearch(searched, query, asked, rank === 'exact', this.#work);
+    return new CosineSearch(searched, query, asked, isExact, this.#work);
   }
 
   #byDistance(query: Query): DistanceSearch {
     const { maxDistance } = this.#request;
-    const method = methodByDistance(this.#request);
     const k = Math.max(1, Math.min(this.#request.k, this.#index.nextRow));
-    const asked = { k, maxDistance, method, filter: this.#filter() };
+    const asked = { k, maxDistance, filter: this.#filter() };
     return new DistanceSearch(this.#index.searched(), query.code, asked, this.#work);
   }
 
@@ -159,8 +161,7 @@ export class Answer implements Stepped {
     const { rows, cosines } = search.best;
     let count = rows.length;
     if (least === null) {
-      this.#isOfAccepted = search.isOfAccepted;
-      const byPartitions = this.#work.probes > 0 && !this.#isOfAccepted;
+      const byPartitions = this.#work.probes > 0 && !search.isOfAccepted;
       this.#method = byPartitions ? 'partitions' : 'scan';
     } else while (count > 0 && !reaches(cosines[count - 1], least)) count--;
     this.#found = {
@@ -198,35 +199,16 @@ export class Answer implements Stepped {
   #named({ rows, distances, similarities, rank }: Found): SearchResult {
     const ids: Id[] = [];
     for (const row of rows) ids.push(this.#index.idOf(row));
-    const { parts } = this.#index;
-    const result = resultOf(parts.measure, { rows, ids, distances }, similarities, rank);
+    const result = { rows, ids, distances, similarities, rank };
     if (!this.#request.isExplained) return result;
     const { codesCompared, candidates: reranked, probes } = this.#work;
-    const how = { method: this.#method, why: this.#why, codesCompared, reranked, probes };
+    const how = { method: this.#method, codesCompared, reranked, probes };
     return { ...result, explain: { ...how, milliseconds: performance.now() - this.#start } };
-  }
-
-  /** Why the search used its method. */
-  get #why(): string {
-    const { report } = this.#index;
-    if (this.#request.method !== 'auto') return 'as asked for';
-    if (this.#rank === 'hamming') return 'by distance, which misses nothing';
-    if (this.#method === 'partitions' && report !== null) {
-      const { recall, k, truth } = report;
-      const found = `${recall.toFixed(3)} of the true ${k} nearest by ${truth}`;
-      return `measured by optimize(): finds ${found}`;
-    }
-    if (this.#isOfAccepted) return 'the filter leaves few rows';
-    return report ? 'measured by optimize(): as fast as partitions' : 'not optimized';
   }
 }
 
 /** What a search found. */
-interface Found extends Omit<NearRows, 'distances'> {
-  readonly distances: Uint16Array | null;
-  readonly similarities: Float64Array;
-  readonly rank: SearchResult['rank'];
-}
+type Found = Omit<SearchResult, 'ids' | 'explain'>;
 
 /** Neighbours, best first; all arrays have one entry a neighbour. */
 export interface SearchResult<I extends Id = Id> {
@@ -234,21 +216,19 @@ export interface SearchResult<I extends Id = Id> {
   readonly ids: readonly I[];
   /** Distances of the codes in bits, with rank 'hamming'; else null. */
   readonly distances: Uint16Array | null;
-  /** Exact cosines of the held vectors, with rank 'exact'; else null. */
-  readonly cosines: Float64Array | null;
-  /** Cosines estimated from weights or from the distance, with another rank; else null. */
-  readonly estimatedCosines: Float64Array | null;
-  /** In place of both, of an index by projection 'minwise': Jaccard similarities of held sets. */
-  readonly jaccards?: Float64Array | null;
-  readonly estimatedJaccards?: Float64Array | null;
+  /**
+   * Cosines, or with projection 'minwise' Jaccard similarities: of the held vectors with rank
+   * 'exact', else estimated from the codes.
+   */
+  readonly similarities: Float64Array;
   readonly rank: Rank;
   readonly explain?: Explanation;
 }
 
 /** What a search did, and how long it took. */
 export interface Explanation {
+  /** All compared, by equal blocks of bits, or by the nearest centroids. */
   readonly method: 'scan' | 'bands' | 'partitions';
-  readonly why: string;
   readonly codesCompared: number;
   /** Rows ranked by cosine. */
   readonly reranked: number;
@@ -269,27 +249,6 @@ export interface IndexRow<I extends Id = Id> {
   readonly vector: Float32Array | KeptSparseVector | null;
 }
 
-/** A result of rows and their similarities, exact with rank 'exact'. */
-function resultOf(
-  measure: Measure,
-  { rows, ids, distances }: Pick<SearchResult, 'rows' | 'ids' | 'distances'>,
-  similarities: Float64Array,
-  rank: Rank,
-): SearchResult {
-  const [exact, estimated] = rank === 'exact' ? [similarities, null] : [null, similarities];
-  if (measure !== JACCARD) {
-    return { rows, ids, distances, rank, cosines: exact, estimatedCosines: estimated };
-  }
-  const none = { cosines: null, estimatedCosines: null };
-  return { rows, ids, distances, rank, ...none, jaccards: exact, estimatedJaccards: estimated };
-}
-
-/** The similarities of a result, exact or estimated. */
-export function similaritiesIn(found: SearchResult): Float64Array {
-  const { cosines, estimatedCosines, jaccards, estimatedJaccards } = found;
-  return (cosines ?? estimatedCosines ?? jaccards ?? estimatedJaccards) as Float64Array;
-}
-
 /** The similarities that distances estimate, in their order. */
 function estimatesOf(measure: Measure, distances: Uint16Array, bits: number): Float64Array {
   const estimates = new Float64Array(distances.length);
@@ -307,8 +266,7 @@ export interface Request {
   readonly maxDistance: number;
   /** Lowest similarity, exact or, for a query that cannot be compared, estimated; null for any. */
   readonly least: number | null;
-  readonly rank: Rank | null;
-  readonly method: Method;
+  readonly rank: 'hamming' | null;
   readonly oversample: number | null;
   readonly probes: number | null;
   readonly filter: RowFilter | null;
@@ -317,26 +275,13 @@ export interface Request {
 
 /** Checks the options of `search`. */
 export function searchRequest(index: AnsweredIndex, given: SearchOptions<never>): Request {
-  const { oversample, probes } = given;
-  const { parts } = index;
-  const { k, method, rank = null } = { ...SEARCH_DEFAULTS, ...given };
-  if (parts.measure === JACCARD && rank !== null && rank !== 'hamming') {
-    throw wrongValue('rank', `'hamming' with projection 'minwise'`, rank);
-  }
-  if (rank === 'exact' && parts.vectors === null) {
-    throw new Error(`rank 'exact' needs vectors: make the index with "vectors"`);
-  }
-  if (method === 'partitions' && index.searched().space === null) {
-    throw new Error(`method 'partitions' needs an index of some size after optimize()`);
-  }
   return {
-    k,
-    maxDistance: parts.bits,
+    k: given.k ?? SEARCH_DEFAULTS.k,
+    maxDistance: index.parts.bits,
     least: null,
-    rank,
-    method,
-    oversample: oversample ?? null,
-    probes: probes ?? null,
+    rank: given.rank ?? null,
+    oversample: given.oversample ?? null,
+    probes: given.probes ?? null,
     filter: checkFilter(given.filter, (filter, row) => index.accepts(filter, row)),
     isExplained: given.explain === true,
   };
@@ -348,7 +293,6 @@ export function withinRequest(index: AnsweredIndex, given: IndexWithinOptions<ne
     k: Number.MAX_SAFE_INTEGER,
     ...reachOf(index.parts, given),
     rank: 'hamming',
-    method: given.method ?? 'auto',
     oversample: null,
     probes: null,
     filter: checkFilter(given.filter, (filter, row) => index.accepts(filter, row)),
@@ -372,40 +316,21 @@ function reachOf(
   return { maxDistance: distanceToSearch(asked, codes), least: asked.least };
 }
 
-/** The rank of a query, by default the best; throws where it cannot be compared with vectors. */
-function rankOf(parts: QueryParts, query: Query, { rank }: Request): Rank {
-  if (rank === 'exact' && !parts.canCompare(query)) {
-    const shape = parts.vectors?.kind === 'sparse' ? 'sparse' : 'dense';
-    throw new TypeError(`rank 'exact' needs a ${shape} vector as query`);
-  }
-  if (rank !== null) return rank;
-  if (parts.measure !== JACCARD && parts.canCompare(query)) return 'exact';
-  return query.sums === null ? 'hamming' : 'estimate';
-}
-
-/** The rank of the answer to a query that has no direction. */
-function rankOfNone({ measure, vectors }: QueryParts, { rank }: Request): Rank {
-  const own = measure === JACCARD ? 'hamming' : vectors === null ? 'estimate' : 'exact';
-  return rank ?? own;
-}
-
-/** Throws for a method that searches by distance do not have. */
-function methodByDistance({ method }: Request): 'auto' | 'scan' | 'bands' {
-  if (method === 'partitions') throw methodError('scan', 'bands', 'hamming', method);
-  return method;
+/** The rank of a query: by distance for a code, else the best that the index has. */
+function rankOf(parts: QueryParts, query: Query | null, { rank }: Request): Rank {
+  const isCode = query !== null && query.unit === null && query.sums === null;
+  return rank ?? (isCode ? 'hamming' : parts.usualRank);
 }
 
 /** How candidates of a search by cosine are found in an index of so many rows. */
 export function settingOf(
-  { method, k, oversample, probes }: Pick<Request, 'method' | 'k' | 'oversample' | 'probes'>,
-  rank: 'estimate' | 'exact',
+  { k, oversample, probes }: Pick<Request, 'k' | 'oversample' | 'probes'>,
+  isExact: boolean,
   { report, partitions, rows }: { report: RecallReport | null; partitions: number; rows: number },
 ): Setting & { readonly k: number } {
-  if (method === 'bands') throw methodError('scan', 'partitions', rank, method);
   const most = Math.max(1, Math.min(k, rows));
-  // Partitions that optimize() found no faster than a scan are searched only when asked for.
-  const isAuto = method === 'auto' && report?.method !== 'scan';
-  const isPartitioned = partitions > 0 && (method === 'partitions' || isAuto);
+  // Partitions that optimize() found no faster than a scan are visited where `probes` says so.
+  const isPartitioned = partitions > 0 && (probes !== null || report?.method !== 'scan');
   const measured = report?.method === (isPartitioned ? 'partitions' : 'scan') ? report : null;
   const times = oversample ?? measured?.oversample ?? SEARCH_DEFAULTS.oversample;
   // A search for fewer neighbours than were measured ranks as many candidates, to find as much.
@@ -415,11 +340,6 @@ export function settingOf(
     k: most,
     probes: isPartitioned ? (probes ?? measured?.probes ?? SEARCH_DEFAULTS.probes) : null,
     slack: probes === null ? measured?.slack : undefined,
-    want: rank === 'exact' ? want : most,
+    want: isExact ? want : most,
   };
-}
-
-/** The error for a method that a rank does not have. */
-function methodError(a: string, b: string, rank: Rank, method: Method): RangeError {
-  return wrongValue('method', `'auto', '${a}' or '${b}' with rank '${rank}'`, method);
 }

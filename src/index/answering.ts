@@ -298,15 +298,15 @@ function queriesPerPart(
 ): number {
   const { parts, report, nextRow: rows, rows: held } = version;
   const { space } = held;
-  const isByDistance = request.rank === 'hamming' || request.method === 'bands';
+  const isByDistance = (request.rank ?? parts.usualRank) === 'hamming';
   const partitions = space?.count ?? 0;
   const setting = isByDistance
     ? { probes: null, want: 0 }
-    : settingOf(request, 'exact', { report, partitions, rows });
+    : settingOf(request, true, { report, partitions, rows });
   const storage = parts.vectors?.kind ?? 'none';
   const entries = workOf({ space, rows, storage }, setting);
   const usual = Math.max(1, PART_ENTRIES / (QUERY_ENTRIES + entries));
-  const looksAtEntries = setting.probes !== null && request.rank !== 'estimate';
+  const looksAtEntries = setting.probes !== null;
   const isShared = looksAtEntries && canShareMemory() && entriesOf(version.searched()) !== null;
   if (!isShared) return Math.round(usual);
   const times = count / (usual * (threads > 1 ? MIN_PARTS_COLD : 1));

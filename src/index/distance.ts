@@ -14,7 +14,7 @@ import type { FilterMemory } from './filter';
 import type { Block, MemoryPart, Searched, Stepped, Want, Work } from './searched';
 
 /** Rows and their distances in bits, ordered by (distance, row). */
-export interface NearRows {
+interface NearRows {
   readonly rows: Uint32Array;
   readonly distances: Uint16Array;
 }
@@ -23,7 +23,6 @@ interface AskedByDistance {
   readonly k: number;
   /** Inclusive. */
   readonly maxDistance: number;
-  readonly method: 'auto' | 'scan' | 'bands';
   readonly filter: FilterMemory | null;
 }
 
@@ -124,32 +123,31 @@ export class DistanceSearch implements Stepped {
 
   /** Offers all codes of a part within the limit; false where tables do not pay. */
   #byTables(part: MemoryPart, count: number): boolean {
-    const { method, maxDistance, k } = this.#asked;
-    if (method === 'scan' || count < MIN_CODES) return false;
+    const { maxDistance, k } = this.#asked;
+    if (count < MIN_CODES) return false;
     const { bits } = this.#index;
     if (k >= count && maxDistance > reachOf(cutOf(count, bits))) return false;
     const state = tables.get(part) ?? { searches: 0, made: null, share: 1 };
     tables.set(part, state);
     state.searches++;
     const isOld = state.made !== null && count > MAX_GROWTH * state.made.count;
-    if (isOld || (state.made === null && (state.searches > 1 || method === 'bands'))) {
+    if (isOld || (state.made === null && state.searches > 1)) {
       state.made = BlockTables.of(part.codes.codes, count, bits);
     }
     const { made } = state;
     // A filter may start another search while the tables are in use: that search scans.
     if (made === null || made.isInUse) return false;
     const near = new Smallest(k);
-    const most = method === 'bands' ? Number.POSITIVE_INFINITY : state.share * count;
     let isDone = false;
     made.isInUse = true;
     try {
-      isDone = this.#lookUp(part, made, near, most);
+      isDone = this.#lookUp(part, made, near, state.share * count);
     } finally {
       made.isInUse = false; // also where a filter throws
     }
     if (!isDone) {
       // Tables took longer than a scan: the next searches give up on them earlier.
-      if (method === 'auto') state.share = Math.max(MIN_SHARE, state.share / 2);
+      state.share = Math.max(MIN_SHARE, state.share / 2);
       return false;
     }
     state.share = Math.min(1, 2 * state.share);

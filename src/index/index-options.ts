@@ -33,13 +33,6 @@ import { VECTOR_STORAGES, type VectorStorage } from './vectors/row-vectors';
 export type Rank = (typeof RANKS)[number];
 const RANKS = ['hamming', 'estimate', 'exact'] as const;
 
-/**
- * How rows are found: all compared ('scan'), by equal blocks of bits ('bands'), or by the nearest
- * centroids ('partitions'); 'auto' chooses.
- */
-export type Method = (typeof METHODS)[number];
-const METHODS = ['auto', 'scan', 'bands', 'partitions'] as const;
-
 /** Options of an index: those of its hasher, but for `pattern`, which a file could not store. */
 export interface SimHashIndexOptions extends Omit<SimHasherOptions, 'pattern'> {
   /** Width of a code, 1 to 65,535. */
@@ -56,16 +49,14 @@ export interface SearchOptions<I extends Id = Id> {
   /** Number of neighbours. */
   k?: number;
   /**
-   * What orders the results: distance, cosine estimated from the codes, or exact cosine of
-   * candidates. By default 'exact' where the index holds vectors of the query's kind, else
-   * 'estimate', and 'hamming' for a code.
+   * Orders the results by distance, as those of a code as query and of sets always are. Without it
+   * by exact cosine of candidates where the index holds vectors, else by cosine estimated from the
+   * codes.
    */
-  rank?: Rank;
-  /** How rows are found: all compared, by bands, or by partitions. */
-  method?: Method;
+  rank?: 'hamming';
   /** Re-ranks up to this many times k rows; `optimize` chooses it. */
   oversample?: number;
-  /** Partitions to visit; without it as many as a query needs, by what `optimize` chose. */
+  /** Partitions to visit; without it as many as a query needs, or none, as `optimize` chose. */
   probes?: number;
   /** A list or set of rows that may be returned, or a function of id and row. */
   filter?: Filter<I>;
@@ -74,12 +65,11 @@ export interface SearchOptions<I extends Id = Id> {
 }
 
 /** Defaults of a search; `optimize` replaces `oversample` and `probes` by what it chose. */
-export const SEARCH_DEFAULTS = { k: 10, method: 'auto', oversample: 20, probes: 32 } as const;
+export const SEARCH_DEFAULTS = { k: 10, oversample: 20, probes: 32 } as const;
 
 export const SEARCH_OPTIONS = {
   k: { min: 1 },
-  rank: RANKS,
-  method: METHODS,
+  rank: ['hamming'],
   oversample: { least: 1, most: 2 ** 32 },
   probes: { min: 1, max: 2 ** 32 },
   filter: null,
@@ -98,8 +88,6 @@ export interface IndexWithinOptions<I extends Id = Id> {
   minCosine?: number;
   /** Lowest Jaccard similarity, with projection 'minwise'. */
   minJaccard?: number;
-  /** Every method finds the same rows. */
-  method?: 'auto' | 'scan' | 'bands';
   /** A list or set of rows that may be returned, or a function of id and row. */
   filter?: Filter<I>;
   /** Reports the method, the work and the time. */
@@ -110,7 +98,6 @@ export const WITHIN_OPTIONS = {
   maxDistance: null,
   minCosine: null,
   minJaccard: null,
-  method: ['auto', 'scan', 'bands'],
   filter: null,
   explain: null,
 } as const;

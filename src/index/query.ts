@@ -55,6 +55,7 @@ function ofVector(parts: QueryParts, given: Vector): Query | null {
   const length = lengthOfQuery(isDense(given) ? given : given.values);
   const query = ofUsualLength(given, length);
   const { hasher } = parts;
+  checkKind(parts, isSparse(given));
   const isSet = hasher.projection === 'minwise';
   const isUsual = length > 0 && length < Number.POSITIVE_INFINITY && !isSet;
   const isLazy = isUsual && hasher.projection !== 'direct';
@@ -214,15 +215,19 @@ function ofRows(
   };
 }
 
-/** Throws if query `i` of a batch has no exact similarity with the vectors that the index holds. */
+/** Throws for vectors of another kind than the index holds. */
+export function checkKind({ vectors }: QueryParts, isSparse: boolean): void {
+  if (vectors === null || (vectors.kind === 'sparse') === isSparse) return;
+  const [wanted, got] = isSparse ? ['dense', 'sparse'] : ['sparse', 'dense'];
+  throw new TypeError(
+    `an index with vectors '${vectors.kind}' takes ${wanted} vectors, got ${got} ones`,
+  );
+}
+
+/** Throws if query `i` of a batch is a code, but the index holds vectors to compare it with. */
 export function needComparable(parts: QueryParts, query: Query, i: number): void {
   if (parts.vectors === null || parts.canCompare(query)) return;
-  const [held, other] = parts.vectors.kind === 'sparse' ? ['sparse', 'dense'] : ['dense', 'sparse'];
-  const isCode = query.sums === null && query.unit === null;
-  const got = isCode ? 'a code' : `a ${other} vector`;
-  throw new TypeError(
-    `"queries"[${i}] expected a ${held} vector, as the index holds them, got ${got}`,
-  );
+  throw new TypeError(`"queries"[${i}] expected a vector, as the index holds them, got a code`);
 }
 
 /** A sparse vector at length 1: dimensions ascending, each once, repeated ones summed. */
@@ -279,7 +284,7 @@ export class QueryParts {
 
   /** True if exact similarities of the query with the held vectors can be computed. */
   canCompare({ unit }: { readonly unit: UnitVector | null }): boolean {
-    return unit !== null && (this.vectors?.accepts(unit) ?? false);
+    return unit !== null && this.vectors !== null;
   }
 
   /** The rank of searches by vector where no `rank` is given. */

@@ -211,8 +211,7 @@ export class CosineSearch implements Stepped {
   /** Begins to look for candidates. */
   #find(): void {
     const { space } = this.#index;
-    const isDense = space !== null && space.bytesPerEntry > 0;
-    const byEntries = this.#isExact && isDense && this.#probes !== null;
+    const byEntries = space !== null && space.bytesPerEntry > 0 && this.#probes !== null;
     this.#entries = byEntries
       ? new EntrySearch(
           () => (space as Space).tablesOf(this.#query.unit as Float64Array),

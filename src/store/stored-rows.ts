@@ -3,7 +3,7 @@
  * then at hand until the next `load`.
  */
 
-import { ascending, type Range, runOf } from '../base/arrays';
+import { ascending, runOf } from '../base/arrays';
 import { bytesPerCode } from '../codes/codes';
 import type { IndexRow } from '../index/answer';
 import type { Id } from '../index/ids';
@@ -61,11 +61,9 @@ export class StoredRows implements Searched, SearchedPart {
   readonly #known: readonly Known[];
   /** Of each segment. */
   readonly #firstRows: readonly number[];
-  /** Codes of blocks that are looked at once: those of a scan, or partitions of a dense space. */
+  /** Codes of the blocks of a scan, which are looked at once. */
   #scratch: CodeMemory;
   #scratchBlocks: readonly LoadedBlock[] = [];
-  /** The partitions that these blocks are all of; none in a scan. */
-  #scratchPartitions: ReadonlySet<number> = new Set();
   #scratchCount = 0;
   /** The blocks of the next group of a scan, while they are read. */
   #ahead: { group: number; blocks: Promise<LoadedBlock[]> } | null = null;
@@ -95,7 +93,7 @@ export class StoredRows implements Searched, SearchedPart {
     const least = place.isFar ? Number.POSITIVE_INFINITY : VECTORS_AHEAD;
     this.vectorsAhead = { least, most: this.vectors.room };
     const { residuals } = this.partitions;
-    this.entries = residuals && { memory: residuals, rowOf: (place) => this.#rowIn(place) };
+    this.entries = residuals && { memory: residuals, rowOf: (place) => this.rowAt(place) };
     this.#scratch = new CodeMemory(bytesPerCode(this.bits));
   }
 
@@ -113,7 +111,7 @@ export class StoredRows implements Searched, SearchedPart {
   // What a search reads after `load`.
 
   get codes(): RowCodes {
-    return this.partitions.codes ?? this.#scratch;
+    return this.partitions.codes as RowCodes;
   }
 
   addEntries(probes: Probes, to: Ranges): void {
@@ -121,17 +119,7 @@ export class StoredRows implements Searched, SearchedPart {
   }
 
   codesIn(partitions: Uint32Array): CodeRange[] {
-    if (this.partitions.codes !== null) return this.partitions.codesIn(partitions);
-    // What several searches want is loaded together.
-    const wanted = new Set(partitions);
-    const ranges: Range[] = [];
-    let first = 0;
-    for (const { rows } of this.#scratchBlocks) {
-      const end = first + rows.count;
-      if (wanted.has(rows.partition)) ranges.push({ first, end });
-      first = end;
-    }
-    return ranges;
+    return this.partitions.codesIn(partitions);
   }
 
   blockAt(): Block {
@@ -182,9 +170,6 @@ export class StoredRows implements Searched, SearchedPart {
     if (want.kind === 'block') return this.#loadGroup(want.block, signal);
     const all = namedIn(wants);
     if (want.kind === 'entries' || want.kind === 'codes') {
-      if (want.kind === 'codes' && this.partitions.codes === null) {
-        return this.#loadCodes(all, signal);
-      }
       this.#pinned = all;
       await this.partitions.load(all, signal);
       return;
@@ -226,19 +211,8 @@ export class StoredRows implements Searched, SearchedPart {
     this.#ahead = next;
   }
 
-  /** Codes of partitions in a space of entries, which searches by estimate read. */
-  async #loadCodes(partitions: ReadonlySet<number>, signal: AbortSignal | undefined) {
-    if ([...partitions].every((p) => this.#scratchPartitions.has(p))) return;
-    const names = this.#scanned.flat().filter(({ segment, block }) => {
-      return partitions.has(segment.blocks.partitions[block]);
-    });
-    this.#setScratch(await this.reader.blocks(names, { hasCodes: true, signal }));
-    this.#scratchPartitions = partitions;
-  }
-
   #setScratch(blocks: readonly LoadedBlock[]): void {
     this.#scratchBlocks = blocks;
-    this.#scratchPartitions = new Set();
     const count = blocks.reduce((sum, { rows }) => sum + rows.count, 0);
     this.#scratch.reserve(count);
     const { codes, rows, bytesPerCode } = this.#scratch;
@@ -326,12 +300,8 @@ export class StoredRows implements Searched, SearchedPart {
     if (entries !== null && !known.entries.has(block)) known.entries.set(block, entries.slice());
   }
 
-  rowAt(place: number): number {
-    return this.partitions.codes === null ? this.#scratch.rows[place] : this.#rowIn(place);
-  }
-
   /** The row at a place of the partitions in memory; notes where it is, as of few of those. */
-  #rowIn(place: number): number {
+  rowAt(place: number): number {
     const located = this.partitions.at(place);
     const { segment, block, row, position, check } = located;
     const known = this.#known[segment.number];

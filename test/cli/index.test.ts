@@ -625,9 +625,7 @@ describe('changes to an index', () => {
     let share = 0;
     for (let i = 1; i < count; i += 60) {
       const others = (rows: Uint32Array) => [...rows].filter((row) => row !== i).slice(0, 10);
-      const true_ = others(
-        whole.search(vectorAt(i), { k: 11, method: 'scan', oversample: 200 }).rows,
-      );
+      const true_ = others(whole.search(vectorAt(i), { k: 11, oversample: 200 }).rows);
       const own = others(read.search(vectorAt(i), { k: 11 }).rows);
       share += own.filter((row) => true_.includes(row)).length / 10 / (count / 60);
     }

@@ -4,7 +4,6 @@
  * of an index that was made a moment ago.
  */
 
-import { similaritiesIn } from '../../src/index/answer';
 import * as api from '../../src/node';
 import { countDifferentBits } from '../reference/brute-force';
 import { Draws } from '../reference/random';
@@ -113,8 +112,7 @@ class Life {
     const query = this.#newRow().given;
     if (query instanceof Uint8Array) return;
     const found = this.#index.search(query, { k: 10 });
-    const similarities = similaritiesIn(found as unknown as api.SearchResult);
-    const { ids } = found;
+    const { ids, similarities } = found;
     this.#check('rows of a search', new Set(ids).size, Math.min(10, this.#model.size));
     for (const [i, id] of [...ids].entries()) {
       const given = this.#model.get(id)?.given as Float64Array;
@@ -139,7 +137,7 @@ class Life {
     const queries = Array.from({ length: QUERIES }, () => this.#newRow().code);
     const compared = (index: api.SimHashIndex<number>) =>
       queries.reduce((sum, query) => {
-        const options = { k: 10, rank: 'hamming', method: 'scan', explain: true } as const;
+        const options = { k: 10, rank: 'hamming', explain: true } as const;
         return sum + (index.search(query, options).explain?.codesCompared ?? 0);
       }, 0);
     const most = this.#model.size + SLACK_ROWS;

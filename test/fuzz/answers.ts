@@ -223,18 +223,17 @@ const index: Run = async (draws) => {
   checkEqual(source.count, model.size, 'count');
   const query = codes.at(draws.integer(30));
   const k = 1 + draws.integer(20);
-  const method = draws.pick(['auto', 'scan', 'bands'] as const);
-  const found = source.search(query, { k, rank: 'hamming', method });
+  const found = source.search(query, { k, rank: 'hamming' });
   const nearest = naiveNeighbors(byRow, query, { k });
   const ids = Array.from(nearest.rows, (row) => idOf.get(row));
   checkEqual(
     [found.rows, found.distances, found.ids],
     [nearest.rows, nearest.distances, ids],
-    `search, ${method}`,
+    'search',
   );
   const maxDistance = draws.integer(bits + 1);
-  const within = source.within(query, { maxDistance, method });
-  checkEqual(within.rows, naiveNeighbors(byRow, query, { maxDistance }).rows, `within, ${method}`);
+  const within = source.within(query, { maxDistance });
+  checkEqual(within.rows, naiveNeighbors(byRow, query, { maxDistance }).rows, 'within');
 };
 
 /** The cosine by sums that neither overflow nor vanish; NaN of zeros. */
@@ -273,23 +272,16 @@ const cosines: Run = async (draws) => {
     const made = new SimHashIndex({ bits: 32, dimensions, vectors, zero: 'null' });
     const isAdded = await made.addAll(rows).catch((error) => checkError(error, 'addAll') ?? null);
     if (isAdded === null) continue;
-    const answer = await outcome(
-      () => made.search(query, { k: count, method: 'scan', oversample: 100 }),
-      'search',
-    );
+    const answer = await outcome(() => made.search(query, { k: count, oversample: 100 }), 'search');
     if (answer.startsWith('refused')) continue;
-    const { rows: best, cosines: told } = made.search(query, {
-      k: count,
-      method: 'scan',
-      oversample: 100,
-    });
+    const { rows: best, similarities } = made.search(query, { k: count, oversample: 100 });
     const limit = vectors === 'int8' ? 0.02 * Math.sqrt(dimensions) : 1e-5;
     best.forEach((row, i) => {
       const cosine = cosineOf(rows[row], query);
-      const error = Math.abs(cosine - (told?.[i] ?? Number.NaN));
+      const error = Math.abs(cosine - similarities[i]);
       check(
         !(error > limit) || Number.isNaN(cosine),
-        `${vectors}: cosine ${told?.[i]} in place of ${cosine}`,
+        `${vectors}: cosine ${similarities[i]} in place of ${cosine}`,
       );
     });
   }

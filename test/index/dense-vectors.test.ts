@@ -50,5 +50,5 @@ it.each(['float32', 'int8'] as const)('of rows that fill whole pages of a memory
   const index = new SimHashIndex({ bits: 64, dimensions, vectors: kind });
   for (let row = 0; row < count; row++) index.add(draws.gaussians(dimensions));
   const last = index.get(count - 1)?.vector as Float32Array;
-  expect(index.search(last, { k: 1, method: 'scan' }).rows).toEqual(Uint32Array.of(count - 1));
+  expect(index.search(last, { k: 1 }).rows).toEqual(Uint32Array.of(count - 1));
 });

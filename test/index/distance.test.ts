@@ -91,12 +91,11 @@ describe.each([64, 256, 2048])('a search by distance of %i bits', (bits) => {
       const query = codes.slice((row * bits) / 8, ((row + 1) * bits) / 8);
       const k = [1, 10, 50, Number.MAX_SAFE_INTEGER][search % 4];
       const maxDistance = search % 4 === 3 ? draws.integer(8) : bits;
-      const method = (['auto', 'bands', 'scan'] as const)[search % 3];
       const filter =
         search % 5 === 4 ? new FilterMemory({ accepts: (one) => one % 2 === 0, rows: null }) : null;
       const rows = filter === null ? live : live.filter((one) => one % 2 === 0);
       const work = { codesCompared: 0, candidates: 0, probes: 0 };
-      const asked = { k, maxDistance, method, filter };
+      const asked = { k, maxDistance, filter };
       const done = run(new DistanceSearch(index.searched(), query, asked, work));
       const found = done.near;
       methods.add(done.method);

@@ -57,9 +57,9 @@ it('searches, saves and opens more than 4 GiB of codes', { timeout: 900_000 }, a
     const { rows: near, distances } = expected[i];
     expect([...found[i].rows]).toEqual(near);
     expect([...(found[i].distances ?? [])]).toEqual(distances);
-    const one = index.search(query, { k: 12, rank: 'hamming', method: 'scan' });
+    const one = index.search(query, { k: 12, rank: 'hamming' });
     expect([...one.rows]).toEqual(near);
-    const within = index.within(query, { maxDistance: distances[11] - 1, method: 'scan' });
+    const within = index.within(query, { maxDistance: distances[11] - 1 });
     const least = near.filter((_, j) => distances[j] < distances[11]);
     expect([...within.rows]).toEqual(least);
     expect(near[0]).toBe(rows[i]);

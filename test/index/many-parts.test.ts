@@ -51,7 +51,7 @@ describe('an index of many parts', () => {
     await index.addAll(matrix(9000, 3));
     const { rows } = coreOf(index as unknown as SimHashIndex);
     const query = matrix(1, 4).values;
-    const all = { k: 20_000, method: 'partitions', probes: 16 } as const;
+    const all = { k: 20_000, probes: 16 };
     const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
     const work = Object.assign(new LongWork({ threads: 1 }), { step: turn });
     let isSettled = false;

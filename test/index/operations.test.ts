@@ -237,16 +237,8 @@ class Pair {
 
   async #checkCosines(places: Place[], { query, given, filter, accepts, k }: Question) {
     const { model } = this;
-    const byEstimate = model.byEstimate(query, k, accepts);
-    for (const place of places) {
-      const how = { k, rank: 'estimate', method: 'scan', ...filter } as const;
-      const estimated = await place.search(given, how);
-      expect(Array.from(estimated.rows)).toEqual(byEstimate.map(rowOf));
-      const cosines = Array.from(estimated.estimatedCosines ?? []);
-      expect(cosines).toEqual(byEstimate.map(({ score }) => score));
-    }
-    if (this.#kind.storage === 'none') return;
-    const byCosine = model.byCosine(query, k, accepts);
+    const isExact = this.#kind.storage !== 'none';
+    const best = isExact ? model.byCosine(query, k, accepts) : model.byEstimate(query, k, accepts);
     const [minCosine, maxDistance] = [2 * this.#draws.uniform() - 1, this.#draws.integer(BITS)];
     const near = model.withinCosine(query, maxDistance, minCosine);
     // Every candidate is ranked, and every partition visited.
@@ -254,12 +246,14 @@ class Pair {
     const everything = { k, oversample: 1000, ...(probes && { probes }) };
     for (const place of places) {
       const exact = await place.search(given, { ...everything, ...filter });
-      expect(Array.from(exact.rows)).toEqual(byCosine.map(rowOf));
-      expect(Array.from(exact.cosines ?? [])).toEqual(byCosine.map(({ score }) => score));
-      const similar = await place.within(given, { minCosine, maxDistance });
-      expect(Array.from(similar.rows)).toEqual(near.map(rowOf));
+      expect(exact.rank).toBe(isExact ? 'exact' : 'estimate');
+      expect(Array.from(exact.rows)).toEqual(best.map(rowOf));
+      expect(Array.from(exact.similarities)).toEqual(best.map(({ score }) => score));
       const many = await place.searchAll([given, given], { ...everything, ...filter });
       expect(many).toEqual([exact, exact]);
+      if (!isExact) continue;
+      const similar = await place.within(given, { minCosine, maxDistance });
+      expect(Array.from(similar.rows)).toEqual(near.map(rowOf));
     }
   }
 

@@ -95,13 +95,13 @@ describe('an error of a bad query names it', () => {
       'a sparse vector',
       dense,
       withThird(sparse[3]),
-      'TypeError: "queries"[3] expected a dense vector, as the index holds them, got a sparse vector',
+      `TypeError: "queries"[3]: an index with vectors 'float32' takes dense vectors, got sparse ones`,
     ],
     [
       'a dense vector',
       ofSparse,
       vectors.slice(0, 40),
-      'TypeError: "queries"[0] expected a sparse vector, as the index holds them, got a dense vector',
+      `TypeError: "queries"[0]: an index with vectors 'sparse' takes sparse vectors, got dense ones`,
     ],
     [
       'NaN in a sparse vector',

@@ -5,33 +5,36 @@ import { Draws } from '../reference/random';
 const ROWS = 6000;
 const DIMENSIONS = 24;
 
-async function optimized(): Promise<{ index: SimHashIndex; queries: Float32Array[] }> {
+async function optimized(
+  vectors: 'float32' | 'none' = 'float32',
+): Promise<{ index: SimHashIndex; queries: Float32Array[] }> {
   const draws = new Draws(77);
   const centroids = Array.from({ length: 30 }, () => draws.gaussians(DIMENSIONS));
   const vector = () => {
     const centroid = draws.pick(centroids);
     return Float32Array.from(centroid, (value) => value + 0.4 * draws.gaussian());
   };
-  const index = new SimHashIndex({ bits: 128, dimensions: DIMENSIONS, vectors: 'float32' });
+  const index = new SimHashIndex({ bits: 128, dimensions: DIMENSIONS, vectors });
   await index.addAll(Array.from({ length: ROWS }, vector));
   await index.optimize({ recall: 0.9, queries: 100 });
   return { index, queries: Array.from({ length: 6 }, vector) };
 }
 
 describe('a filter that searches in turn', async () => {
-  const { index, queries } = await optimized();
+  const { index: vectors, queries } = await optimized();
+  const { index: codes } = await optimized('none');
   const others = Array.from({ length: 300 }, (_, i) => queries[i % 6]);
 
   it.each([
-    ['exact', 'partitions'],
-    ['exact', 'scan'],
-    ['estimate', 'partitions'],
-    ['estimate', 'scan'],
-    ['hamming', 'scan'],
-    ['hamming', 'bands'],
-  ] as const)('does not change what it filters: %s by %s', async (rank, method) => {
+    ['exact', {}],
+    ['exact', { probes: 5 }],
+    ['estimate', {}],
+    ['estimate', { probes: 5 }],
+    ['hamming', { rank: 'hamming' }],
+  ] as const)('does not change what it filters: %s by %j', async (rank, how) => {
+    const index = rank === 'estimate' ? codes : vectors;
     const isWanted = (row: number) => row % 7 > 2;
-    const options = { rank, method, k: 12 };
+    const options = { ...how, k: 12 };
     const plain = { ...options, filter: (_: unknown, row: number) => isWanted(row) };
     let calls = 0;
     const nested = {
@@ -62,9 +65,9 @@ describe('a filter that would change the index', async () => {
   it.each(Object.keys(changes))('is refused: %s', async (name) => {
     const before = index.search(query, { filter: () => true });
     const filter = () => Boolean(changes[name]());
-    for (const rank of ['exact', 'estimate', 'hamming'] as const) {
-      expect(() => index.search(query, { filter, rank })).toThrow(/a filter must not change/);
-      await expect(index.searchAll([query], { filter, rank })).rejects.toThrow(
+    for (const how of [{}, { rank: 'hamming' }] as const) {
+      expect(() => index.search(query, { filter, ...how })).toThrow(/a filter must not change/);
+      await expect(index.searchAll([query], { filter, ...how })).rejects.toThrow(
         /a filter must not change/,
       );
     }
@@ -75,11 +78,14 @@ describe('a filter that would change the index', async () => {
 });
 
 describe('as many neighbours as there are rows, and more', async () => {
-  const { index, queries } = await optimized();
-
-  it.each(['exact', 'estimate', 'hamming'] as const)('are all rows, by rank %s', (rank) => {
+  it.each([
+    ['float32', {}],
+    ['float32', { rank: 'hamming' }],
+    ['none', {}],
+  ] as const)('are all rows, vectors %s, %j', async (vectors, how) => {
+    const { index, queries } = await optimized(vectors);
     for (const k of [ROWS, 2 ** 32, 2 ** 40]) {
-      const { rows } = index.search(queries[0], { k, rank });
+      const { rows } = index.search(queries[0], { k, ...how });
       expect(new Set(rows).size, `k = ${k}`).toBe(ROWS);
     }
   });
@@ -96,8 +102,8 @@ describe('queries of any length', async () => {
       { k: 5 },
     );
     expect(scaled.rows).toEqual(usual.rows);
-    usual.cosines?.forEach((cosine, i) => {
-      expect(scaled.cosines?.[i]).toBeCloseTo(cosine, 9);
+    usual.similarities.forEach((cosine, i) => {
+      expect(scaled.similarities[i]).toBeCloseTo(cosine, 9);
     });
   });
 });

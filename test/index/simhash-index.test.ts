@@ -109,7 +109,7 @@ describe('in turns with the event loop', () => {
     await index.addAll(codes);
     const queries = Codes.allocate(200, { bits: BITS_64 });
     for (let i = 0; i < 200; i++) queries.at(i).set(codes.at(5).map((byte) => byte ^ 1));
-    const searching = index.searchAll(queries, { k: 3, method: 'scan' });
+    const searching = index.searchAll(queries, { k: 3 });
     await new Promise((resolve) => setTimeout(resolve));
     index.remove(5);
     index.remove(11);
@@ -136,7 +136,7 @@ describe('in turns with the event loop', () => {
       const queries = Array.from({ length: 20 }, () => rowOf(vectors, 5));
       const asked: unknown[] = [];
       const searching = index.searchAll(queries, {
-        ...{ k: 3, rank, method: 'scan', oversample: 8 },
+        ...{ k: 3, oversample: 8 },
         filter: (id: unknown, row: number) => {
           if (typeof id !== 'number' || id !== row) asked.push([id, row]);
           return true;
@@ -204,7 +204,8 @@ describe.each(['auto', 'scalar'] as const)('rank, kernel %s', (kernel) => {
       expect(within).toMatchObject(scan(codes, code, { maxDistance }));
       const exact = index.search(query, { k: 9, oversample: 80 });
       expect(exact.rank).toBe('exact');
-      expect(exact).toMatchObject(scanVectors(vectors, query, { k: 9 }));
+      const { rows, cosines } = scanVectors(vectors, query, { k: 9 });
+      expect(exact).toMatchObject({ rows, similarities: cosines });
     }
   });
 });
@@ -228,12 +229,11 @@ it('estimates cosines without bias, and better than the distance alone', {
     const near = rowOf(vectors, i);
     const query = near.map((value) => 2 * draws.uniform() * value + draws.gaussian());
     for (const rank of ['estimate', 'hamming'] as const) {
-      const { rows, cosines, estimatedCosines } = index.search(query, { k: 600, rank });
-      expect(cosines).toBeNull();
+      const how = { k: 600, ...(rank === 'hamming' && { rank }) };
+      const { rows, similarities, ...found } = index.search(query, how);
+      expect(found.rank).toBe(rank);
       rows.forEach((row, j) => {
-        errors[rank].push(
-          (estimatedCosines?.[j] ?? Number.NaN) - cosine(query, rowOf(vectors, row)),
-        );
+        errors[rank].push(similarities[j] - cosine(query, rowOf(vectors, row)));
       });
     }
   }
@@ -261,14 +261,18 @@ it('re-ranks rows, not distinct codes: many rows of few codes are found by exact
 describe('filter', async () => {
   const vectors = matrix(new Draws(8), 3000);
   const index = new SimHashIndex({ bits: 64, dimensions: DIMENSIONS, vectors: 'float32' });
-  await index.addAll(vectors);
+  const codes = new SimHashIndex({ bits: 64, dimensions: DIMENSIONS });
+  for (const one of [index, codes]) await one.addAll(vectors);
   const query = rowOf(vectors, 42);
   const allowed = [5, 9, 700, 42, 2999, 100, 101, 102];
 
   it.each(['hamming', 'estimate', 'exact'] as const)('gives all allowed rows, rank %s', (rank) => {
-    const bySet = index.search(query, { k: 20, rank, filter: new Set(allowed) });
-    const byFunction = index.search(query, {
-      ...{ k: 20, rank },
+    const own = rank === 'estimate' ? codes : index;
+    const how = { k: 20, ...(rank === 'hamming' && { rank }) };
+    const bySet = own.search(query, { ...how, filter: new Set(allowed) });
+    expect(bySet.rank).toBe(rank);
+    const byFunction = own.search(query, {
+      ...how,
       filter: (id: unknown, row: number) => allowed.includes(row) && id === row,
     });
     expect([...bySet.rows].sort()).toEqual([...allowed].sort());
@@ -278,9 +282,9 @@ describe('filter', async () => {
 
   it('gives what a scan of everything gives, less the others', () => {
     const isEven = (_id: unknown, row: number) => row % 2 === 0;
-    const all = index.search(query, { k: 3000, rank: 'estimate' });
+    const all = codes.search(query, { k: 3000 });
     const expected = all.rows.filter((row) => row % 2 === 0).slice(0, 50);
-    const even = index.search(query, { k: 50, rank: 'estimate', filter: isEven });
+    const even = codes.search(query, { k: 50, filter: isEven });
     expect(even.rows).toEqual(expected);
   });
 });
@@ -305,7 +309,8 @@ describe('bad input', async () => {
     [() => index.search([0, 0]), RangeError, /all-zero/],
     [() => index.search([Number.NaN, 0]), RangeError, /NaN/],
     [() => index.search([1, 0], { kk: 1 } as never), TypeError, /did you mean "k"/],
-    [() => index.search([1, 0], { method: 'partitions' }), Error, /needs an index .* optimize/],
+    [() => index.search([1, 0], { rank: 'exact' } as never), RangeError, /one of 'hamming'/],
+    [() => index.search({ indices: [0], values: [1] }), TypeError, /dense vectors, got sparse/],
     [() => index.search(new Uint8Array(3)), RangeError, /code of 2 bytes/],
     [() => index.add([1, 1], 'a'), RangeError, /not there yet, got "a"/],
     [() => index.add([1, 1], 4), TypeError, /string, as the ids before/],
@@ -469,8 +474,7 @@ describe('within a cosine', () => {
     const all = index.within([...base], { minCosine: 0.8, maxDistance: 256 });
     expect([...all.rows].sort((a, b) => a - b)).toEqual(near);
     expect(all.rank).toBe('exact');
-    expect(all.estimatedCosines).toBeNull();
-    const cosines = [...(all.cosines ?? [])];
+    const cosines = [...all.similarities];
     expect(cosines).toHaveLength(near.length);
     expect(cosines).toEqual([...cosines].sort((a, b) => b - a));
     const caught = index.within([...base], { minCosine: 0.8 });
@@ -486,7 +490,7 @@ describe('within a cosine', () => {
     await index.addAll(vectors);
     const found = index.within([...base], { minCosine: 0.8 });
     const wide = index.within([...base], { maxDistance: 256 });
-    const count = wide.estimatedCosines?.filter((one) => one >= 0.8).length;
+    const count = wide.similarities.filter((one) => one >= 0.8).length;
     expect([...found.rows]).toEqual([...wide.rows].slice(0, count));
     expect(count).toBeGreaterThan(10);
     const nearer = index.within([...base], { minCosine: 0.8, maxDistance: 20 });

@@ -69,7 +69,7 @@ function sparseOf(index: SimHashIndex, row: number) {
   return vector;
 }
 
-const everything = { rank: 'exact', oversample: 10_000 } as const;
+const everything = { oversample: 10_000 };
 
 describe('an index that keeps sparse vectors', () => {
   for (const seed of [1, 2, 3]) {
@@ -98,15 +98,19 @@ describe('an index that keeps sparse vectors', () => {
             index = indexFromArrow(indexToArrow(index));
           }
           const query = drawn(draws);
-          const { rows, cosines, rank } = index.search(query, { k: 5, ...everything });
+          const {
+            rows,
+            similarities: cosines,
+            rank,
+          } = index.search(query, { k: 5, ...everything });
           const expected = best(model, query, 5);
           expect(rank).toBe('exact');
           // Parallel rows may differ in the last digit: each has its own cosine, and none is missed.
           expect(new Set(rows).size).toBe(expected.length);
           for (const [i, { cosine }] of expected.entries()) {
-            expect(cosines?.[i]).toBeCloseTo(cosine, 12);
+            expect(cosines[i]).toBeCloseTo(cosine, 12);
             const own = model.get(rows[i]) as Entries;
-            expect(cosines?.[i]).toBeCloseTo(cosineOf(own, entriesOf(query, asIs)), 12);
+            expect(cosines[i]).toBeCloseTo(cosineOf(own, entriesOf(query, asIs)), 12);
           }
         }
         expect(index.count).toBe(model.size);
@@ -123,9 +127,9 @@ describe('an index that keeps sparse vectors', () => {
     const index = new SimHashIndex({ bits: 64, vectors: 'sparse' });
     index.add({ indices: [5, 3], values: [4, 3] }, 'a');
     index.add({ indices: [3, 2 ** 40], values: [1, 1] }, 'b');
-    const { cosines } = index.search({ indices: [5, 3], values: [4, 3] });
-    expect(cosines?.[0]).toBe(1);
-    expect(cosines?.[1]).toBeCloseTo(3 / 5 / Math.SQRT2, 15);
+    const { similarities: cosines } = index.search({ indices: [5, 3], values: [4, 3] });
+    expect(cosines[0]).toBe(1);
+    expect(cosines[1]).toBeCloseTo(3 / 5 / Math.SQRT2, 15);
     expect(index.get('a')?.vector).toEqual({
       indices: BigUint64Array.of(3n, 5n),
       values: Float32Array.of(3, 4),
@@ -149,9 +153,9 @@ describe('an index that keeps sparse vectors', () => {
       values: new Float32Array(3000).fill(1),
     });
     for (let first = 0; first < 20; first++) index.add(long(300 * first));
-    const { rows, cosines } = index.search(long(3000), { k: 3, ...everything });
+    const { rows, similarities: cosines } = index.search(long(3000), { k: 3, ...everything });
     expect([...rows]).toEqual([10, 9, 11]);
-    for (const [i, cosine] of [1, 0.9, 0.9].entries()) expect(cosines?.[i]).toBeCloseTo(cosine, 12);
+    for (const [i, cosine] of [1, 0.9, 0.9].entries()) expect(cosines[i]).toBeCloseTo(cosine, 12);
   });
 
   it('answers many queries at once as one by one, and null rows never', async () => {
@@ -173,11 +177,11 @@ describe('an index that keeps sparse vectors', () => {
     const hasher = new TextHasher();
     const index = new SimHashIndex({ bits: 64, vectors: 'sparse' });
     await index.addAll(texts.map((text) => hasher.vectorize(text)));
-    const { ids, cosines } = index.search(hasher.vectorize('red apple'), { k: 4 });
+    const { ids, similarities: cosines } = index.search(hasher.vectorize('red apple'), { k: 4 });
     expect(ids.slice(0, 3)).toEqual([1, 0, 3]);
-    expect(cosines?.[0]).toBeCloseTo(3 / Math.sqrt(2 * 5), 12);
-    expect(cosines?.[2]).toBeCloseTo(1 / Math.sqrt(2 * 4), 12);
-    expect(cosines?.[3]).toBe(0);
+    expect(cosines[0]).toBeCloseTo(3 / Math.sqrt(2 * 5), 12);
+    expect(cosines[2]).toBeCloseTo(1 / Math.sqrt(2 * 4), 12);
+    expect(cosines[3]).toBe(0);
   });
 });
 
@@ -238,7 +242,7 @@ describe('optimize', async () => {
 
   it('visits partitions by the codes, later rows and removals among them', () => {
     const query = rows[17];
-    const some = { k: 3, method: 'partitions', probes: 32, oversample: 10_000 } as const;
+    const some = { k: 3, probes: 32, oversample: 10_000 };
     expect(index.search(query, some).rows[0]).toBe(17);
     const late = index.add(query);
     expect([...index.search(query, some).rows.subarray(0, 2)]).toEqual([17, late]);
@@ -266,11 +270,18 @@ describe('what is not sparse', () => {
     expect([index.count, dense.count]).toEqual([1, 0]);
   });
 
-  it('is no query for exact cosines, but one for estimates', () => {
-    expect(() => index.search([1, 2], { rank: 'exact' })).toThrow(
-      "rank 'exact' needs a sparse vector as query",
+  it('is no query either, also where the vectors are dense and have partitions', async () => {
+    expect(() => index.search([1, 2])).toThrow(
+      `"query": an index with vectors 'sparse' takes sparse vectors, got dense ones`,
     );
-    expect(index.search([1, 2]).rank).toBe('estimate');
+    const dense = new SimHashIndex({ bits: 64, vectors: 'float32', dimensions: 8 });
+    const draws = new Draws('dense');
+    await dense.addAll({ values: draws.gaussians(8 * 2000), dimensions: 8 });
+    await dense.optimize({ partitions: 8, queries: 20 });
+    const sparse = { indices: [1], values: [1] };
+    const error = "an index with vectors 'float32' takes dense vectors, got sparse ones";
+    expect(() => dense.search(sparse)).toThrow(error);
+    await expect(dense.searchAll([[...Array(8).keys()], sparse] as never)).rejects.toThrow(error);
   });
 
   it('is refused next to it: a mean, the Hadamard transform, an unknown kind', () => {

@@ -51,10 +51,7 @@ describe.each([
         for (let row = removed; row < COUNT; row += 9) index.remove(ids[row]);
       for (const query of queries) {
         for (const asked of [{}, { k: 3, probes: 3 }, { k: 200, oversample: 1, probes: 20 }]) {
-          const method = space === null ? {} : { method: 'partitions' as const };
-          const [first, ...others] = all.map((index) =>
-            index.search(query, { ...asked, ...method }),
-          );
+          const [first, ...others] = all.map((index) => index.search(query, asked));
           expect(first.rows.length).toBeGreaterThan(0);
           for (const other of others) expect(other).toEqual(first);
         }

@@ -69,7 +69,7 @@ describe('recall against brute force', async () => {
   });
 
   it('is 1 where every row is ranked by cosine', async () => {
-    const search = { method: 'scan', oversample: 400 } as const;
+    const search = { oversample: 400 };
     const measured = await measureRecall(index, { k: K, sample: 50, search });
     expect(measured.recall).toBe(1);
     // Fifty queries without a miss do not prove that none is ever missed.

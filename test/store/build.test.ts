@@ -56,11 +56,11 @@ describe('a build', () => {
     expect(here).toEqual(there);
     const stored = await openIndex(folder, { memory: '16MB' });
     for (const query of queries) {
-      for (const options of [{}, { method: 'scan' }, { rank: 'hamming' }] as const) {
+      for (const options of [{}, { probes: 5 }, { rank: 'hamming' }] as const) {
         const wanted = found(read.search(query, options));
         expect(found(await stored.search(query, options))).toEqual(wanted);
       }
-      const exact = { k: 8, method: 'scan', rank: 'hamming' } as const;
+      const exact = { k: 8, rank: 'hamming' } as const;
       expect(found(read.search(query, exact))).toEqual(found(index.search(query, exact) as never));
     }
     expect(built.report?.recall).toBeGreaterThan(0.85);

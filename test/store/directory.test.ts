@@ -47,8 +47,8 @@ function saved(page: Page) {
     await index.optimize({ queries: 50 });
     const storage = await navigator.storage.getDirectory();
     await saveIndexDirectory(index, await storage.getDirectoryHandle('docs.hs', { create: true }));
-    const { ids: found, cosines } = index.search([...values.subarray(80, 88)], { k: 5 });
-    return { ids: found, cosines: Array.from(cosines ?? []) };
+    const { ids: found, similarities } = index.search([...values.subarray(80, 88)], { k: 5 });
+    return { ids: found, similarities: [...similarities] };
   });
 }
 
@@ -103,7 +103,7 @@ describe.skipIf(!hasChromium)('an index in the file system of a page', () => {
       const inMemory = await halfspace.openIndexDirectory(directory);
       const stored = await halfspace.openIndexDirectory(directory, { memory: '8MB' });
       const all = [inMemory.search(query, { k: 5 }), await stored.search(query, { k: 5 })];
-      return all.map(({ ids, cosines }) => ({ ids, cosines: Array.from(cosines ?? []) }));
+      return all.map(({ ids, similarities }) => ({ ids, similarities: [...similarities] }));
     });
     expect(next).toEqual([first, first]);
 

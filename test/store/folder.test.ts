@@ -44,7 +44,7 @@ async function expectSame(folder: string, rows: Map<string, number[]>, queries: 
     const found = loaded.search(query, options);
     const norm = Math.hypot(...query);
     for (let i = 0; i < 10; i++) {
-      expect(found.cosines?.[i]).toBeCloseTo(wanted[i].cosine / norm, 5);
+      expect(found.similarities[i]).toBeCloseTo(wanted[i].cosine / norm, 5);
     }
     expect(await stored.search(query, options)).toEqual(found);
   }

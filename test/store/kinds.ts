@@ -1,7 +1,6 @@
 /** Index folders of every kind, and the searches that all places of an index must answer alike. */
 
 import { join } from 'node:path';
-import { similaritiesIn } from '../../src/index/answer';
 import {
   type DenseMatrix,
   type Filter,
@@ -136,11 +135,10 @@ export function searchesOf(kind: Kind): Asked[] {
   own.push({ filter: few }, { filter: many }, { filter: new Set(few), k: 100 });
   const all: Asked[] = [...own];
   for (const one of own) {
-    all.push({ ...one, rank: 'estimate' }, { ...one, rank: 'hamming' }, { ...one, method: 'scan' });
+    all.push({ ...one, rank: 'hamming' });
     if (kind.isPartitioned) {
-      all.push({ ...one, method: 'partitions', probes: 3, oversample: 2 });
-      all.push({ ...one, rank: 'estimate', method: 'partitions', probes: 12 });
-      all.push({ ...one, method: 'partitions', probes: 60, oversample: 30 });
+      all.push({ ...one, probes: 3, oversample: 2 }, { ...one, probes: 12 });
+      all.push({ ...one, probes: 60, oversample: 30 });
     }
   }
   return all;
@@ -148,8 +146,7 @@ export function searchesOf(kind: Kind): Asked[] {
 
 /** What a search found, without times. */
 export function found(result: SearchResult) {
-  const { rows, ids, distances, rank } = result;
-  const similarities = [...similaritiesIn(result)];
+  const { rows, ids, distances, similarities, rank } = result;
   const own = distances && [...distances];
-  return { rows: [...rows], ids: [...ids], distances: own, similarities, rank };
+  return { rows: [...rows], ids: [...ids], distances: own, similarities: [...similarities], rank };
 }

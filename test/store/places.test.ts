@@ -67,12 +67,11 @@ describe.each([
       for (const options of [
         {},
         { k: 100 },
-        { rank: 'estimate' as const },
         { rank: 'hamming' as const },
         { filter: even },
         { filter: rare },
         { filter: [1501, 1502, 5, 6, 1999] },
-        { method: 'scan' as const, k: 3 },
+        { probes: 1000, k: 3 },
       ]) {
         const wanted = index.search(query, options);
         expect(wanted.rows.length).toBeGreaterThan(0);

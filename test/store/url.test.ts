@@ -62,7 +62,7 @@ const opened = () => openIndexUrl(host.url, { memory: '8MB' });
 
 it('goes on with its generation while the files are there, and then says that there is another', async () => {
   const index = await opened();
-  const before = await index.search(query, { k: 5, method: 'scan' });
+  const before = await index.search(query, { k: 5, rank: 'hamming' });
   for (let i = 0; i < 3; i++) {
     await (await IndexFolder.open(folder)).remove([before.ids[i]]);
     await (await IndexFolder.open(folder)).compact();
@@ -71,13 +71,13 @@ it('goes on with its generation while the files are there, and then says that th
   publish();
   const [copy, now] = [new Map(served), await opened()];
   for (const [name, bytes] of old) if (name !== 'manifest.json') served.set(name, bytes);
-  expect((await index.search(query, { k: 5, method: 'scan' })).ids).toEqual(before.ids);
+  expect((await index.search(query, { k: 5, rank: 'hamming' })).ids).toEqual(before.ids);
   served.clear();
   for (const [name, bytes] of copy) served.set(name, bytes);
-  await expect(index.search(query, { k: 5, method: 'scan' })).rejects.toThrow(
+  await expect(index.search(query, { k: 5, rank: 'hamming' })).rejects.toThrow(
     /it is missing.*generation \d+ was saved since: open the index again/,
   );
-  const after = await now.search(query, { k: 2, method: 'scan' });
+  const after = await now.search(query, { k: 2, rank: 'hamming' });
   expect(after.ids).toEqual(before.ids.slice(3));
   await index.close();
   await now.close();
@@ -148,7 +148,7 @@ it('never takes bytes of another file for those of its own, as a cache may send 
   const bytes = (served.get(rows) as Uint8Array).slice();
   for (let at = 0; at < bytes.length; at += 64) bytes[at] ^= 1;
   served.set(rows, bytes);
-  const error = await index.search(query, { method: 'scan' }).catch((one) => one);
+  const error = await index.search(query, { rank: 'hamming' }).catch((one) => one);
   expect(error).toBeInstanceOf(FormatError);
   expect(error.message).toMatch(`${host.url}${rows}: damaged: block 0 fails its checksum`);
   await index.close();

@@ -92,8 +92,8 @@ const hashers = {
   hadamard: new SimHasher({ bits: 128, dimensions: 32, projection: 'hadamard' }),
   texts: new TextHasher({ bits: 128, tokens: 'shingles:2' }),
 };
-const scans = { k: 7, rank: 'hamming', method: 'scan' } as const;
-const bands = { maxDistance: 8, method: 'bands' } as const;
+const scans = { k: 7, rank: 'hamming' } as const;
+const bands = { maxDistance: 8 };
 const near = { maxDistance: 12, keep: 'last' } as const;
 
 async function fresh({ rows }: Data) {
@@ -167,8 +167,8 @@ const CALLS: [string, string, (d: Data, call: Call) => unknown, (d: Data) => unk
   [
     'searchAll, bands',
     'answering',
-    (d, call) => d.index.searchAll(d.queries, { ...scans, k: 3, method: 'bands', ...call }),
-    (d) => d.index.searchAll(d.queries, { ...scans, k: 3, method: 'bands', ...ONE }),
+    (d, call) => d.index.searchAll(d.queries, { ...scans, k: 3, ...call }),
+    (d) => d.index.searchAll(d.queries, { ...scans, k: 3, ...ONE }),
   ],
   [
     'searchAll, cosine',
@@ -185,14 +185,14 @@ const CALLS: [string, string, (d: Data, call: Call) => unknown, (d: Data) => unk
   [
     'withinAll, scan',
     'answering',
-    (d, call) => d.index.withinAll(d.queries, { maxDistance: 20, method: 'scan', ...call }),
-    (d) => d.index.withinAll(d.queries, { maxDistance: 20, method: 'scan', ...ONE }),
+    (d, call) => d.index.withinAll(d.queries, { maxDistance: 20, ...call }),
+    (d) => d.index.withinAll(d.queries, { maxDistance: 20, ...ONE }),
   ],
   [
     'withinAll, bands',
     'answering',
     (d, call) => d.index.withinAll(d.asked, { ...bands, ...call }),
-    (d) => d.index.withinAll(d.asked, { ...bands, method: 'scan', ...ONE }),
+    (d) => d.index.withinAll(d.asked, { ...bands, ...ONE }),
   ],
   [
     'pairs',
@@ -261,7 +261,7 @@ describe.each(RUNS)('on %s rows by %i threads', (kind, threads) => {
     await own.withinAll(data.asked, bands);
     await own.addAll(denseRows(kind, 700, 32));
     for (let row = 0; row < 40; row++) own.remove(7 * row);
-    const wanted = await own.withinAll(data.asked, { ...bands, method: 'scan', ...ONE });
+    const wanted = await own.withinAll(data.asked, { ...bands, ...ONE });
     expect(await own.withinAll(data.asked, { ...bands, threads })).toEqual(wanted);
   });
 
@@ -278,7 +278,7 @@ describe.each(RUNS)('on %s rows by %i threads', (kind, threads) => {
       const zero = { values, dimensions: 32, validity: new Uint8Array(38).fill(0xf7) };
       const list = Array.from({ length: 150 }, (_, i) => values.slice(32 * i, 32 * (i + 1)));
       for (const batch of [zero, list]) {
-        for (const options of [{ k: 6 }, { k: 3, rank: 'estimate' } as const]) {
+        for (const options of [{ k: 6 }, { k: 3 }]) {
           const expected = await own.searchAll(batch, { ...options, ...ONE });
           expect(await own.searchAll(batch, { ...options, threads })).toEqual(expected);
         }
@@ -366,9 +366,9 @@ it('a scan in memory that grows while threads read it finds what was there', asy
   const index = new SimHashIndex({ bits: 128 });
   await index.addAll(codes('first', 50_000));
   const queries = codes('queries', 200);
-  const expected = await index.searchAll(queries, { k: 3, method: 'scan' });
+  const expected = await index.searchAll(queries, { k: 3 });
   for (let round = 0; round < 3; round++) {
-    const call = index.searchAll(queries, { k: 3, method: 'scan', threads: 2 });
+    const call = index.searchAll(queries, { k: 3, threads: 2 });
     await index.addAll(await new SimHashIndex({ bits: 128 }).hasher.hashAll([[1, 2, 3 + round]]));
     const found = await call;
     expect(found.map(({ rows }) => rows.filter((row) => row < 50_000).length)).toEqual(

@@ -28,10 +28,9 @@ const PROGRAM = `
     const index = new SimHashIndex({ bits: 256 });
     await index.addAll(codes);
     const queries = await hasher.hashAll({ values: values.slice(0, 300 * dimensions), dimensions });
-    const scan = { method: 'scan' };
-    const found = await index.searchAll(queries, { ...scan, threads: 3 });
+    const found = await index.searchAll(queries, { threads: 3 });
     const one = await hasher.hashAll({ values, dimensions }, { threads: 1 });
-    const expected = [one.bytes, await index.searchAll(queries, { ...scan, threads: 1 })];
+    const expected = [one.bytes, await index.searchAll(queries, { threads: 1 })];
     const isEqual = isDeepStrictEqual([codes.bytes, found], expected);
     console.log(JSON.stringify({ isEqual, workers }));
   }

@@ -16,7 +16,7 @@ export async function threads(library) {
   const texts = Array.from({ length: 1500 }, (_, i) =>
     `text ${i} of ${i % 7} and ${i % 11}`.repeat(20),
   );
-  const search = { method: 'scan', rank: 'hamming' };
+  const search = { rank: 'hamming' };
   const [one, many] = [{ threads: 1 }, { threads: 3 }];
   const hasher = new library.TextHasher();
   const stopCounting = countWorkers();

@@ -7,7 +7,6 @@
 
 import { LongWork } from '../../base/long-work';
 import { estimatedName, type Measure, measureOf } from '../../codes/measure';
-import { similaritiesIn } from '../../index/answer';
 import type { IdKind } from '../../index/ids';
 import {
   Codes,
@@ -15,7 +14,6 @@ import {
   type Id,
   type Ids,
   openIndex,
-  type Rank,
   RowBatch,
   type SearchResult,
   SimHashIndex,
@@ -129,12 +127,7 @@ async function opened(call: Call, folder: SavedIndex): Promise<SearchedIndex> {
 function requestOf(call: Call, made: { bits: number; measure: Measure }) {
   const isWithin = ['max-distance', ...LEAST].some((name) => call.has(name));
   const { maxDistance } = isWithin ? estimatedNearness(call, made) : {};
-  const rank = call.text('rank') as Rank | undefined;
-  if (isWithin && rank !== undefined && rank !== 'hamming') {
-    call.misuse(
-      `--max-distance and --${LEAST.join(', --')} rank by distance: leave out --rank ${rank}`,
-    );
-  }
+  const rank = call.has('by-distance') ? ('hamming' as const) : undefined;
   const k = call.number('k') ?? (isWithin ? Number.MAX_SAFE_INTEGER : 10);
   return { k, maxDistance, rank };
 }
@@ -252,17 +245,14 @@ async function search(
       : index.withinAll(vectors, { filter, maxDistance, ...long }),
   );
   const hits = results.flatMap((result, query) => {
-    const { rows, ids, distances } = result;
-    const similarities = similaritiesIn(result);
+    const { rows, ids, distances, similarities } = result;
     return Array.from(rows.subarray(0, k), (row, at) => {
       const [id, distance, similarity] = [ids[at], distances?.[at] ?? 0, similarities[at]];
       return { query: names[query], row, id, rank: at + 1, distance, similarity };
     });
   });
-  // All but null queries are ranked alike: dense ones of sparse vectors, say, by estimates.
-  const ranked = results.find((result) => result.rows.length > 0)?.rank;
   const usual = vectors instanceof Codes ? 'hamming' : index.rank;
-  return { hits, by: ranked ?? (maxDistance === undefined ? (rank ?? usual) : 'hamming') };
+  return { hits, by: maxDistance === undefined ? (rank ?? usual) : 'hamming' };
 }
 
 /** Ids as a column: texts, 64-bit integers, or float64 of rows and numbers. */

@@ -19,7 +19,6 @@ import {
 } from '../../cli/input/saved-index';
 import { beginning, counted, excerpt, jsonOf } from '../../cli/output/figures';
 import { localName } from '../../formats/web-source';
-import { similaritiesIn } from '../../index/answer';
 import { coreOf } from '../../index/simhash-index';
 import { heldVectors } from '../../measure/recall';
 import { presentRows, reordered, rowsOf } from '../../near/rows';
@@ -273,11 +272,14 @@ export class Explored {
       k,
       explain: true,
       filter: others,
-      ...(isSparse && { method: 'scan', oversample: Math.max(1, others.length) }),
+      ...(isSparse && { probes: ALL_PARTITIONS, oversample: Math.max(1, others.length) }),
     });
-    const similarities = similaritiesIn(found);
     const hits = Array.from(found.rows, (other, i) => {
-      return { row: other, similarity: similarities[i], distance: found.distances?.[i] ?? null };
+      return {
+        row: other,
+        similarity: found.similarities[i],
+        distance: found.distances?.[i] ?? null,
+      };
     });
     const { measure } = this.about();
     if (found.rank !== 'exact') return { hits, compared: `${measure} as codes estimate it` };
@@ -301,6 +303,9 @@ export function once<T>(work: () => Promise<T>): () => Promise<T> {
     return made;
   };
 }
+
+/** As many partitions as an index can have. */
+const ALL_PARTITIONS = 2 ** 16;
 
 const allOf = ({ length }: Uint32Array) => `all ${counted(length, 'row')}`;
 

@@ -17,7 +17,7 @@ import {
   quotientsOf,
 } from '../../vectors/vectors';
 import { roundToBytes, Zeros } from './rounding';
-import type { RowVectors, UnitVector, VectorColumns } from './row-vectors';
+import type { RowVectors, VectorColumns } from './row-vectors';
 
 /** Most bytes of the rows of a part. */
 const PART_BYTES = 2 ** 28;
@@ -250,10 +250,6 @@ export class DenseVectors implements RowVectors {
   areEqual(row: number, other: number): boolean {
     const [a, b] = [this.valuesAt(row), this.valuesAt(other)];
     return this.scaleOf(row) === this.scaleOf(other) && a.every((value, i) => value === b[i]);
-  }
-
-  accepts(query: UnitVector): boolean {
-    return query instanceof Float64Array;
   }
 
   unitOf(row: number): Float64Array {

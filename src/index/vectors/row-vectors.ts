@@ -59,8 +59,6 @@ export interface RowVectors {
   gather(rows: Uint32Array): VectorColumns;
   /** A copy of the vector of a row; int8 times its scale. */
   at(row: number): Float32Array | KeptSparseVector;
-  /** True if a query of this form can be compared with the rows. */
-  accepts(query: UnitVector): boolean;
   /** A row that is not null, scaled to length 1. */
   unitOf(row: number): UnitVector;
   /** The length of a row's values as they are held; 0 for a null or all-zero one. */

@@ -13,7 +13,6 @@ import type {
   KeptSparseVector,
   RowVectors,
   SparsePart,
-  UnitVector,
   VectorColumns,
   VectorState,
 } from './row-vectors';
@@ -198,10 +197,6 @@ export class SparseVectors implements RowVectors {
       if (!isSame || x.halves[2 * i + 1] !== y.halves[2 * j + 1]) return false;
     }
     return same === count;
-  }
-
-  accepts(query: UnitVector): boolean {
-    return query instanceof SparseUnit;
   }
 
   unitOf(row: number): SparseUnit {

@@ -211,7 +211,7 @@ def nearest(
     k: int = 10,
     id: str = "id",
     vector: str,
-    rank: str | None = None,
+    by_distance: bool = False,
 ) -> DataFrame:
     """The k nearest rows of an index to each query: a DataFrame of query, rank, id, distance, cosine (exact)
     and estimatedCosine, one of which is null, ordered by cosine, then id. Ids of queries are of the type of
@@ -225,7 +225,7 @@ def nearest(
         raise FileNotFoundError(f"{path} holds no index")
     [manifest] = newest
     index = json.loads(manifest)
-    words = ["-", "-q", "--id", "id", "--vector", "source", *options(k=k, rank=rank)]
+    words = ["-", "-q", "--id", "id", "--vector", "source", *options(k=k, by_distance=by_distance)]
 
     def search(batches: Batches) -> Batches:
         for segment, asked in runs(batches, "segment"):
