@@ -29,7 +29,7 @@ class Folder:
         with open(os.path.join(path, newest), "rb") as source:
             text = source.read()
         self.manifest = json.loads(text)
-        assert (self.manifest["format"], self.manifest["version"]) == ("index folder", 11)
+        assert (self.manifest["format"], self.manifest["version"]) == ("index folder", 12)
         head = text[: text.rindex(b' "checksum"')]
         assert file_checksum(head) == self.manifest["checksum"], "the manifest is damaged"
         self.index = self.manifest["index"]

@@ -64,7 +64,7 @@ export function indexToArrow(index: SimHashIndex): Uint8Array {
   const header = {
     kind: 'index',
     ...headerOf(core),
-    space: space && toBase64(spaceToArrow(space).bytes),
+    space: space && toBase64(spaceToArrow(space)),
   };
   const hasGaps = live.length > 0 && live[live.length - 1] !== live.length - 1;
   const own = Array.from(live, (row) => core.rows.idOf(row) as Id);

@@ -35,8 +35,8 @@ import type { FileKind, FolderFile, IndexHeader, SegmentFiles } from './manifest
 export interface OpenFile {
   /** Appends bytes, which may change once the promise resolves. */
   write(chunks: readonly Uint8Array[]): Promise<void>;
-  /** Ends the file, which has `rows` rows; returns its entry for the manifest. */
-  end(rows: number): Promise<FolderFile>;
+  /** Ends the file; returns its entry for the manifest. */
+  end(): Promise<FolderFile>;
 }
 
 /** Writes the files of a generation, in a folder or a directory of a browser. */
@@ -44,7 +44,7 @@ export interface FileWriter {
   /** Begins a file that is written in pieces. */
   create(kind: FileKind): Promise<OpenFile>;
   /** Writes a whole file. */
-  add(kind: FileKind, bytes: Uint8Array, rows: number): Promise<FolderFile>;
+  add(kind: FileKind, bytes: Uint8Array): Promise<FolderFile>;
 }
 
 /** Stands for the partition of rows without a code, after all others. */

@@ -275,8 +275,8 @@ export class FolderChange {
   /** True if so many rows of a segment were removed that it should be written again. */
   #isHollow(i: number, how: 'usual' | 'whole'): boolean {
     const { files, live } = this.segments[i];
-    const { rows } = files.files.rows as FolderFile;
-    return live < rows && (how === 'whole' || live < (1 - MAX_REMOVED) * rows);
+    const { count } = files;
+    return live < count && (how === 'whole' || live < (1 - MAX_REMOVED) * count);
   }
 
   /** Neighbours that become one segment, by their numbers. */

@@ -160,7 +160,7 @@ export async function columnsFile(writer: FileWriter) {
       if (rest !== null && (rest.count > 0 || count === 0))
         await output.write(encoder.encode(rest));
       await output.write(encoder.finish());
-      return output.end(count);
+      return output.end();
     },
   };
 }

@@ -36,8 +36,6 @@ import { removedFromArrow, spaceFromArrow } from './space-file';
 export interface StoredSegment extends SegmentFiles {
   /** Its position among the segments. */
   readonly number: number;
-  /** How many rows its files have, removed ones included. */
-  readonly count: number;
   /** Where its rows are. */
   readonly blocks: BlockTable;
   /** Where the hashes of their ids are. */
@@ -122,8 +120,7 @@ export async function openContent(
   ]);
   const segments = manifest.segments.map((segment, number): StoredSegment => {
     const { blocks, buckets } = tables[number] as ReturnType<typeof blocksFromArrow>;
-    const { rows: count } = segment.files.rows as FolderFile;
-    const opened = { ...segment, number, count, blocks, buckets };
+    const opened = { ...segment, number, blocks, buckets };
     asFormatError(`${place.name}/${(segment.files.blocks as FolderFile).name}`, () => {
       checkBlocks(opened, space, index);
       checkBuckets(opened);

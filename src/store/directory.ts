@@ -217,14 +217,14 @@ class DirectoryWriter implements GenerationFiles {
       write: async (chunks) => {
         for (const chunk of chunks) parts.push(chunk.slice());
       },
-      end: (rows) => this.add(kind, concatenated(parts), rows),
+      end: () => this.add(kind, concatenated(parts)),
     };
   }
 
-  async add(kind: FileKind, bytes: Uint8Array, rows: number): Promise<FolderFile> {
+  async add(kind: FileKind, bytes: Uint8Array): Promise<FolderFile> {
     const name = this.#names.next(kind);
     await this.#put(name, bytes);
-    return { name, kind, rows, bytes: bytes.length, checksum: fileChecksum(bytes) };
+    return { name, kind, bytes: bytes.length, checksum: fileChecksum(bytes) };
   }
 
   /** Writes the manifest, which makes the files the newest generation. */

@@ -20,7 +20,6 @@ import {
   stat,
 } from 'node:fs/promises';
 import { join } from 'node:path';
-import { grown } from '../base/arrays';
 import { FormatError } from '../base/check';
 import { checksumOf, ignore, syncFolder, writeAll, writeSynced } from '../formats/file-io';
 import { FileChecksum, PIECE_BYTES } from '../table/sealed/seal';
@@ -160,10 +159,10 @@ export class GenerationWriter implements GenerationFiles {
   }
 
   /** Writes a whole file of this generation. */
-  async add(kind: FileKind, bytes: Uint8Array, rows: number): Promise<FolderFile> {
+  async add(kind: FileKind, bytes: Uint8Array): Promise<FolderFile> {
     const file = await this.create(kind);
     await file.write([bytes]);
-    return file.end(rows);
+    return file.end();
   }
 
   /**
@@ -189,9 +188,9 @@ export class GenerationWriter implements GenerationFiles {
     const name = this.#names.next(kind);
     const handle = await open(join(this.folder, name), 'wx'); // no file of this name exists
     this.#open.add(handle);
-    return writtenInPieces(handle, (rows, bytes, checksum) => {
+    return writtenInPieces(handle, (bytes, checksum) => {
       this.#open.delete(handle);
-      return { name, kind, rows, bytes, checksum };
+      return { name, kind, bytes, checksum };
     });
   }
 
@@ -301,20 +300,18 @@ export class GenerationWriter implements GenerationFiles {
   }
 }
 
-const LEAST_PIECE_BYTES = 2 ** 13;
-
 /**
  * Writes a file in pieces of 1 MiB, each hashed first, so that memory holds one piece and the
  * checksum needs no second reading. `ended` is called once the file is synced and closed.
  */
 function writtenInPieces(
   handle: FileHandle,
-  ended: (rows: number, bytes: number, checksum: string) => FolderFile,
+  ended: (bytes: number, checksum: string) => FolderFile,
 ): OpenFile {
   /** Bytes given so far: the size of the file at its end. */
   let bytes = 0;
-  /** The bytes that wait; most files of a small folder need a few KiB of it. */
-  let piece = new Uint8Array(LEAST_PIECE_BYTES);
+  /** The bytes that wait. */
+  const piece = new Uint8Array(PIECE_BYTES);
   const checksum = new FileChecksum();
   const put = (some: Uint8Array) => {
     checksum.add(some);
@@ -326,7 +323,6 @@ function writtenInPieces(
         for (let from = 0; from < chunk.length; ) {
           const filled = bytes % PIECE_BYTES;
           const some = chunk.subarray(from, from + PIECE_BYTES - filled);
-          while (filled + some.length > piece.length) piece = grown(piece);
           piece.set(some, filled);
           bytes += some.length;
           from += some.length;
@@ -334,13 +330,13 @@ function writtenInPieces(
         }
       }
     },
-    async end(rows) {
+    async end() {
       const rest = bytes % PIECE_BYTES;
       // An empty file has the checksum of one empty piece, as in `fileChecksum`.
       if (rest > 0 || bytes === 0) await put(piece.subarray(0, rest));
       await handle.sync();
       await handle.close();
-      return ended(rows, bytes, checksum.text);
+      return ended(bytes, checksum.text);
     },
   };
 }

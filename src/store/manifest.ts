@@ -32,7 +32,7 @@ import { fileChecksum } from '../table/sealed/seal';
 import type { TextModel } from '../vectors/vectors';
 
 /** Version of the folders that are written, and the only one that is read. */
-const FOLDER_VERSION = 11;
+const FOLDER_VERSION = 12;
 const FORMAT = 'index folder';
 
 /** How texts became vectors, so that the text of a query can become one. */
@@ -53,8 +53,6 @@ type IndexKind = (typeof INDEX_KINDS)[number];
 export interface FolderFile {
   readonly name: string;
   readonly kind: FileKind;
-  /** Number of rows, without copies; in `blocks` files number of blocks. */
-  readonly rows: number;
   readonly bytes: number;
   /** See `fileChecksum`. */
   readonly checksum: string;
@@ -64,6 +62,8 @@ export interface FolderFile {
 export interface SegmentFiles {
   readonly firstRow: number;
   readonly endRow: number;
+  /** How many rows its files have, removed ones included. */
+  readonly count: number;
   readonly files: { readonly [kind in SegmentKind]?: FolderFile };
 }
 
@@ -225,7 +225,6 @@ function checkFiles(
     if (NAME.exec(checkText('name', file.name))?.[1] !== kind || file.kind !== kind) {
       throw wrongValue('name', 'one of ours', file.name);
     }
-    checkInteger('rows', file.rows, 0, 2 ** 32);
     checkInteger('bytes', file.bytes, 0, Number.MAX_SAFE_INTEGER);
     if (!/^[0-9a-f]{16}$/.test(checkText('checksum', file.checksum))) {
       throw wrongValue('checksum', '16 hexadecimal digits', file.checksum);
@@ -251,15 +250,9 @@ function checkSegments({ segments, index, rows, files, columns }: Manifest): voi
     must('blocks', true);
     must('vectors', index.vectors !== 'none');
     must('columns', columns.length > 0);
-    const count = (own.rows as FolderFile).rows;
-    checkInteger('rows', count, 0, segment.endRow - segment.firstRow);
-    for (const kind of ['vectors', 'codes', 'hashes', 'columns'] as const) {
-      if (own[kind] !== undefined) checkInteger(`rows of ${kind}`, own[kind].rows, count, count);
-    }
-    total += count;
+    total += checkInteger('count', segment.count, 0, segment.endRow - segment.firstRow);
   }
-  const live = total - (files.removed?.rows ?? 0);
-  checkInteger('rows', rows, live, live);
+  checkInteger('rows', rows, files.removed === undefined ? total : 0, total);
 }
 
 /** The options of an index and what holds for all of its rows, as JSON. */

@@ -102,8 +102,8 @@ async function placeAll(
     }
     const files = await asOneSegment(change, pieces);
     if (files === null) continue;
-    const live = files.files.rows?.rows ?? 0;
-    placed.push({ files: await change.mergeColumns(files, segments, content), live });
+    const all = await change.mergeColumns(files, segments, content);
+    placed.push({ files: all, live: all.count });
   }
   change.segments = placed;
   change.removed = new RowSet(); // removed rows were left out

@@ -20,7 +20,7 @@ const CENTROID = (width: number | null): ColumnSchema => {
   return { name: 'centroid', type: { vector: 'int8', width } };
 };
 
-export function spaceToArrow(space: Space): { bytes: Uint8Array; rows: number } {
+export function spaceToArrow(space: Space): Uint8Array {
   const { kind, dimensions, seed, nearness, tree } = space.parts;
   const { width } = space;
   const count = (tree.centroids.length + tree.coarse.length) / width;
@@ -39,7 +39,7 @@ export function spaceToArrow(space: Space): { bytes: Uint8Array; rows: number } 
     starts: Array.from(tree.starts),
   };
   const batch = { count, rows: { centroid } };
-  return { bytes: writeTable([CENTROID(dimensions)], header, [batch]), rows: count };
+  return writeTable([CENTROID(dimensions)], header, [batch]);
 }
 
 /** Reads the space of an index of so many dimensions and bits; a FormatError names the file. */

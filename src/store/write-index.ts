@@ -141,8 +141,8 @@ export interface NextSegment {
 }
 
 /** How many rows of a segment are there. */
-function liveIn({ firstRow, endRow, files }: SegmentFiles, removed: RowSet): number {
-  return (files.rows?.rows ?? 0) - removed.within(firstRow, endRow).length;
+function liveIn({ firstRow, endRow, count }: SegmentFiles, removed: RowSet): number {
+  return count - removed.within(firstRow, endRow).length;
 }
 
 /** Writes the list of the removed rows that segments have; undefined where there are none. */
@@ -151,11 +151,11 @@ export async function writeRemoved(
   segments: readonly NextSegment[],
   removed: RowSet,
 ): Promise<FolderFile | undefined> {
-  const lists = segments.map(({ files: { firstRow, endRow, files }, live }) =>
-    live === files.rows?.rows ? new Uint32Array() : removed.within(firstRow, endRow),
+  const lists = segments.map(({ files: { firstRow, endRow, count }, live }) =>
+    live === count ? new Uint32Array() : removed.within(firstRow, endRow),
   );
   const rows = concatenated([new Uint32Array(), ...lists]);
-  return rows.length === 0 ? undefined : writer.add('removed', removedToArrow(rows), rows.length);
+  return rows.length === 0 ? undefined : writer.add('removed', removedToArrow(rows));
 }
 
 /** Writes the file of a space; undefined for none. */
@@ -163,14 +163,12 @@ export async function writeSpace(
   writer: FileWriter,
   space: Space | null,
 ): Promise<FolderFile | undefined> {
-  if (space === null) return undefined;
-  const { bytes, rows } = spaceToArrow(space);
-  return writer.add('space', bytes, rows);
+  return space === null ? undefined : writer.add('space', spaceToArrow(space));
 }
 
 /** Writes the table that weighted the texts. */
 export function writeFrequencies(writer: FileWriter, table: FrequencyTable): Promise<FolderFile> {
-  return writer.add('frequencies', frequenciesToArrow(table), table.size);
+  return writer.add('frequencies', frequenciesToArrow(table));
 }
 
 /**

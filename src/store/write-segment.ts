@@ -113,7 +113,7 @@ export class SegmentWriter {
   async end(): Promise<SegmentFiles> {
     const ended = async ({ file, table }: BlockFile) => {
       await file.write(table.end());
-      return file.end(this.#count);
+      return file.end();
     };
     const rows = await ended(this.rows);
     const vectors = this.vectors && (await ended(this.vectors));
@@ -121,7 +121,7 @@ export class SegmentWriter {
     const hashed = this.#hashes && hashFile(this.#hashes);
     const output = hashed && (await this.writer.create('hashes'));
     await output?.write(hashed?.bytes ?? []);
-    const hashes = await output?.end(this.#count);
+    const hashes = await output?.end();
     // A sealed file holds its last batch back until its end, so only now all blocks have places.
     const written = this.#blocks.map((block, i) => ({
       ...block,
@@ -131,9 +131,8 @@ export class SegmentWriter {
         codes: this.codes?.table.bodies[i],
       },
     }));
-    const buckets = hashed?.buckets ?? [];
-    const bytes = blocksToArrow(this.layout, written, buckets);
-    const blocks = await this.writer.add('blocks', bytes, written.length + buckets.length);
+    const bytes = blocksToArrow(this.layout, written, hashed?.buckets ?? []);
+    const blocks = await this.writer.add('blocks', bytes);
     const files = {
       rows,
       ...(vectors && { vectors }),
@@ -141,7 +140,7 @@ export class SegmentWriter {
       blocks,
       ...(hashes && { hashes }),
     };
-    return { firstRow: this.range.firstRow, endRow: this.range.endRow, files };
+    return { ...this.range, files };
   }
 }
 

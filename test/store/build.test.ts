@@ -52,7 +52,7 @@ describe('a build', () => {
     const [own, other] = [read, index as unknown as SimHashIndex].map((one) => {
       return coreOf(one).rows.space;
     });
-    const [here, there] = [own, other].map((one) => spaceToArrow(one as Space).bytes);
+    const [here, there] = [own, other].map((one) => spaceToArrow(one as Space));
     expect(here).toEqual(there);
     const stored = await openIndex(folder, { memory: '16MB' });
     for (const query of queries) {

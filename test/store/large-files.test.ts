@@ -8,8 +8,14 @@ import { describe, expect, it } from 'vitest';
 import { readWhole } from '../../src/formats/file-io';
 import { Codes, SimHashIndex } from '../../src/index';
 import { RowSet } from '../../src/store/content';
+import { newestManifest } from '../../src/store/generations';
 import { IndexFolder, openIndex, saveIndex } from '../../src/store/index-folder';
-import { type Manifest, manifestName, manifestText } from '../../src/store/manifest';
+import {
+  type Manifest,
+  manifestName,
+  manifestText,
+  type SegmentFiles,
+} from '../../src/store/manifest';
 import { temporaryFolder } from './collection';
 
 /** Sizes that no test can fill: sparse files, and manifests that claim them. */
@@ -28,13 +34,13 @@ function sparseFile(path: string, byteLength: number): void {
 async function claiming(name: string, { rows, bytes }: { rows: number; bytes: number }) {
   const folder = join(root, name);
   await mkdir(folder);
-  const file = (kind: 'rows' | 'blocks', part: number, size: { rows: number; bytes: number }) => ({
+  const file = (kind: 'rows' | 'blocks', part: number, bytes: number) => ({
     name: `${kind}-000001-${part}-00112233aabb.arrow`,
     kind,
-    ...size,
+    bytes,
     checksum: '0123456789abcdef',
   });
-  const own = file('rows', 0, { rows, bytes });
+  const own = file('rows', 0, bytes);
   const manifest: Omit<Manifest, 'checksum'> = {
     ...{ generation: 1, previous: null, rows, text: null, columns: [] },
     index: {
@@ -43,8 +49,8 @@ async function claiming(name: string, { rows, bytes }: { rows: number; bytes: nu
     },
     segments: [
       {
-        ...{ firstRow: 0, endRow: rows },
-        files: { rows: own, blocks: file('blocks', 1, { rows: 1, bytes: 100 }) },
+        ...{ firstRow: 0, endRow: rows, count: rows },
+        files: { rows: own, blocks: file('blocks', 1, 100) },
       },
     ],
     files: {},
@@ -102,10 +108,11 @@ it('files of any number of appends are few, and each row was written few times',
   const appends = 100;
   for (let count = 1; count <= appends; count++) {
     await opened.append(Codes.from(Uint8Array.of(count), { bits: 8 }));
-    const files = opened.files.filter(({ kind }) => kind === 'rows');
-    for (const { name, rows } of files) written += before.has(name) ? 0 : rows;
-    before = new Set(files.map(({ name }) => name));
-    most = Math.max(most, files.length);
+    const { segments } = (await newestManifest(folder)) as Manifest;
+    const nameOf = ({ files }: SegmentFiles) => files.rows?.name ?? '';
+    for (const one of segments) written += before.has(nameOf(one)) ? 0 : one.count;
+    before = new Set(segments.map(nameOf));
+    most = Math.max(most, segments.length);
   }
   expect(opened.rowCount).toBe(appends);
   expect(most).toBeLessThanOrEqual(7); // the binary digits of 100

@@ -176,7 +176,7 @@ describe.each(KINDS)('a folder of $name vectors', (kind) => {
     await index.optimize(OPTIMIZE);
     const [own, other] = [await folder.index(), index].map((one) => coreOf(one).rows.space);
     expect(own?.count).toBe(32);
-    const [here, there] = [own, other].map((one) => spaceToArrow(one as Space).bytes);
+    const [here, there] = [own, other].map((one) => spaceToArrow(one as Space));
     expect(here).toEqual(there);
   });
 });

@@ -221,7 +221,7 @@ describe('a folder that was written wrongly', () => {
       bodies: { ...first.bodies, rows: { ...short, checksum: checked } },
     };
     const bytes = blocksToArrow(own.blocks.layout, [changed, ...others], writtenOf(own.buckets));
-    const blocks = await writer.add('blocks', bytes, segment.files.blocks?.rows ?? 0);
+    const blocks = await writer.add('blocks', bytes);
     const { generation: _, previous: __, checksum: ___, ...content } = manifest;
     await writer.commit({
       ...content,
@@ -245,7 +245,7 @@ describe('a folder that was written wrongly', () => {
       writtenOf(own.blocks),
       writtenOf(theirs.buckets),
     );
-    const blocks = await writer.add('blocks', bytes, segment.files.blocks?.rows ?? 0);
+    const blocks = await writer.add('blocks', bytes);
     const { generation: _, previous: __, checksum: ___, ...content } = manifest;
     const files = { ...segment.files, hashes, blocks };
     await writer.commit({ ...content, segments: [{ ...segment, files }] });
