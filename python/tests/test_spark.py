@@ -300,7 +300,7 @@ class OnSpark(unittest.TestCase):
             parts = rows.repartition(partitions)
             two = parts.select("id", F.map_keys("m").alias("indices"), F.map_values("m").alias("values"))
             hashed = {
-                "v": fingerprint(parts.select("v", "id"), "v", bits=100, on_error="null"),
+                "v": fingerprint(parts.select("v", "id"), "v", bits=100),
                 "t": fingerprint(parts.drop("m"), "t", bits=100, tokens="shingles:2", output="v"),
                 "m": fingerprint(parts, "m", bits=100, output="m"),
                 "two": fingerprint(two, "indices", "values", bits=100, keep_columns=True),

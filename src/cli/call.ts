@@ -43,9 +43,6 @@ export interface Streams {
   readonly signal: AbortSignal;
 }
 
-/** Options by which verbs read and compare rows: the same for another verb that does. */
-export const OF_ROWS = 'text vector code id from types tokens counting tf-idf'.split(' ');
-
 /** One run of a verb: what its command line says, and its way to stdout and stderr. */
 export class Call {
   /** Arguments that are not options, in their order: for most verbs the inputs. */
@@ -104,15 +101,6 @@ export class Call {
     if (text === undefined) return undefined;
     const isSize = this.#options.get(name)?.kind === 'size';
     return isSize ? (parseBytes(text) ?? undefined) : Number(text);
-  }
-
-  /** Those of some options that are on the command line, as words of another one. */
-  given(names: readonly string[]): string[] {
-    const there = names.filter((name) => this.has(name));
-    return there.flatMap((name) => {
-      const values = this.list(name);
-      return values.length === 0 ? [`--${name}`] : [`--${name}`, values.join(',')];
-    });
   }
 
   /** The only argument; throws a misuse if there is none, or more than one. */

@@ -47,15 +47,12 @@ const SHARED = options({
   '--within COLUMN': 'Compare only rows of the same value in this column, as a language',
 });
 
-/** Shared options by their names, those in `hide` left out of the help; `initial` are values. */
-function shared(
-  names: string,
-  { initial = {}, hide = [] }: { initial?: Record<string, string>; hide?: string[] } = {},
-): Option[] {
+/** Shared options by their names, with `initial` values where these differ. */
+function shared(names: string, initial: Record<string, string> = {}): Option[] {
   return names.split(' ').map((name) => {
     const option = SHARED.find((one) => one.name === name);
     if (option === undefined) throw new Error(`no shared option ${name}`);
-    return { ...option, initial: initial[name] ?? option.initial, isHidden: hide.includes(name) };
+    return { ...option, initial: initial[name] ?? option.initial };
   });
 }
 
@@ -64,17 +61,14 @@ const OUT = 'output to force json';
 const SOURCE = 'text vector code id';
 const TEXTS = 'tokens tf-idf';
 const NEAR = 'max-distance min-cosine min-jaccard';
-/** How rows are hashed where near ones are looked for: codes are found by their columns' names. */
+/** How rows are hashed where near ones are looked for. */
 const NEAR_HASHING = `${SOURCE} ${TEXTS} counting bits ${IN}`;
 /**
  * Near texts are compared by pairs of words, and repetition counts little. In a trial with passages
  * of 20 to 300 words, a changed word moved short texts too far when triples were compared, and long
  * texts of one field looked alike when single words were.
  */
-const NEAR_TEXTS = {
-  initial: { tokens: 'shingles:2', counting: 'log' },
-  hide: ['code', 'counting'],
-};
+const NEAR_TEXTS = { tokens: 'shingles:2', counting: 'log' };
 
 export const VERBS: readonly Verb[] = [
   {
@@ -90,10 +84,6 @@ export const VERBS: readonly Verb[] = [
       }),
       ...shared(`${SOURCE} bits projection seed ${TEXTS}`),
       ...shared('counting frequencies from types'),
-      ...options({
-        '--on-error WHAT: stop|null = stop':
-          'At a vector that makes no code: stop, or give the row a null code and count it',
-      }),
       // For the Spark package, whose tasks find near texts by them.
       ...hidden({
         '--keys J: number 0<..1':
@@ -134,10 +124,10 @@ export const VERBS: readonly Verb[] = [
       memory: 'like first-row',
     },
     excludes: {
-      'merge append remove compact queries partitions first-row like': '',
+      'merge append remove compact partitions first-row like': '',
       'like optimize': 'a merge measures recall',
       'queries memory': 'there rows are the queries',
-      'output remove compact': 'that is for an index that is there, halfspace index DIR …',
+      'output remove compact queries': 'that is for an index that is there, halfspace index DIR …',
     },
     summary: 'an index folder: make it, append to it, remove, optimize',
     usage: 'IN -o DIR [--append [--replace]] | DIR --remove ID | DIR --optimize | DIR --compact',
@@ -153,7 +143,7 @@ export const VERBS: readonly Verb[] = [
           'Share of the true neighbours that searches must find, else exit code 1 [0.95]',
         '-k, --k N: integer 1..': 'Optimize for N neighbours [10]',
         '--queries FILE':
-          'Optimize for these queries: half of them choose the setting, the others measure it',
+          'Optimize an index that is there for these: half choose the setting, half measure it',
         '--compact': 'Write the folder again without what was removed',
         '--vectors WHAT: none|float32|int8|sparse':
           'Vectors to hold with the codes, to rank by exact cosine; texts: sparse [none; dense ' +
@@ -174,8 +164,7 @@ export const VERBS: readonly Verb[] = [
           'Evaluation queries: with --like what the rows answer is written, with --merge it counts',
         '--partitions N: integer 1..65535': 'Optimize with N partitions',
       }),
-      ...shared('frequencies', { hide: ['frequencies'] }),
-      ...shared(`${SOURCE} bits projection ${TEXTS} ${IN}`),
+      ...shared(`${SOURCE} bits projection ${TEXTS} frequencies ${IN}`),
     ],
     example:
       'halfspace index datasets/sample/docs.jsonl --text body --tf-idf --vectors sparse -o docs.hs',
@@ -186,7 +175,7 @@ export const VERBS: readonly Verb[] = [
     needs: { memory: 'segment at' },
     summary: 'the nearest rows of an index',
     usage: 'DIR|FILE [QUERIES] [-o OUT]',
-    first: 'query row-id k max-distance min-cosine filter columns output to',
+    first: 'query row-id k max-distance filter columns output to',
     options: [
       ...options({
         '--row-id ID: words': 'Search for what is near this row of the index (again for more)',
@@ -194,11 +183,9 @@ export const VERBS: readonly Verb[] = [
         '-k, --k N: integer 1..': 'How many neighbours [10]',
         '--max-distance N: integer 0..':
           'All rows within so many differing bits (with -k the nearest of them)',
-        '--min-cosine C: number -1..1': 'All rows at an estimated cosine of C or more',
-        '--min-jaccard J: number 0..1': 'The same by Jaccard similarity, in an index of sets',
         '--filter CONDITION':
-          "Only rows with: category = 'animal' and (year >= 2000 or id in (a, b)); =, !=, <, <=, " +
-          ">, >=, in, like '%tea%', between 1 and 2, is null, not, and, or",
+          "Only rows with: category = 'animal' and (year >= 2000 or title like '%tea%'); =, !=, " +
+          '<, <=, >, >=, like, in (a, b), is null, and, or, not before in, like and null',
         '--by-distance': 'The nearest by distance of codes (by cosine, exact where the index can)',
         '--memory SIZE: size':
           'Leave the rows in their files, and hold at most so much of them, as 512M',
@@ -247,9 +234,6 @@ export const VERBS: readonly Verb[] = [
     options: [
       ...shared(`${NEAR} within`),
       ...options({
-        '--grouping HOW: star|components = star':
-          'Which rows are one group: near the row that is kept (star), or joined by a chain of ' +
-          'near ones (components)',
         '--keep WHICH = first':
           'The row of a group that is kept: first, last, longest, longest:COLUMN, lowest:COLUMN ' +
           'or highest:COLUMN',
@@ -266,7 +250,12 @@ export const VERBS: readonly Verb[] = [
           'IN has new rows: plan them against the rows of an index, and hash them as these were',
         '--apply PLAN': 'Write the rows that a plan keeps to OUT, as they are in IN',
       }),
-      ...shared(NEAR_HASHING, { ...NEAR_TEXTS, hide: [...NEAR_TEXTS.hide, 'bits'] }),
+      // For tasks of the Spark package.
+      ...hidden({
+        '--grouping HOW: star|components = star':
+          'Which rows are one group: near the row that is kept, or joined by a chain of near ones',
+      }),
+      ...shared(NEAR_HASHING, NEAR_TEXTS),
       ...shared('output to force'),
     ],
     example: 'halfspace dedup datasets/sample/docs.jsonl --text body -o plan.jsonl',
@@ -288,7 +277,7 @@ export const VERBS: readonly Verb[] = [
           'By density: other rows that a row must have near it to be in a dense region (5)',
       }),
       // Words count as often as they are there.
-      ...shared(`seed ${NEAR_HASHING} ${OUT}`, { hide: NEAR_TEXTS.hide }),
+      ...shared(`seed ${NEAR_HASHING} ${OUT}`),
     ],
     example: 'halfspace cluster datasets/sample/docs.jsonl --text body --clusters 6',
     load: async () => (await import('./verbs/cluster')).run,

@@ -11,7 +11,6 @@ export interface About {
   readonly bits: number;
   /** What distances estimate, as sentences name it. */
   readonly measure: 'cosine' | 'Jaccard similarity';
-  readonly hasText: boolean;
   readonly columns: readonly string[];
 }
 
@@ -40,33 +39,26 @@ export interface Hit extends Card {
   readonly distance: number | null;
 }
 
-/** A search by one of text, id and row, among the rows that meet the filter. */
-export interface SearchRequest {
-  readonly text?: string;
-  readonly id?: string;
+/** What to look for, among the rows that meet the filter. */
+export interface FindRequest {
+  /** The id of a row, else a text; blank to list all. */
+  readonly query: string;
+  /** A row, in place of a query. */
   readonly row?: number;
-  /** Hits, at most. */
-  readonly k: number;
   /** As `--filter` of search (cli/input/filter-text.ts); empty for all rows. */
   readonly filter: string;
 }
 
-export interface SearchAnswer {
-  /** The row that was searched for; null for a text. */
-  readonly query: Card | null;
-  readonly hits: readonly Hit[];
-  /** What the similarities are, and which rows were compared: `exact cosine of all 60 rows`. */
-  readonly compared: string;
-  /** The rows that meet the filter, ascending; null without a filter. */
-  readonly matching: readonly number[] | null;
-}
-
-export interface RowsAnswer {
+export interface FindAnswer {
+  /** The row that was searched for; null for a text, and where nothing was. */
+  readonly near: Card | null;
+  /** Hits of a search, the nearest first; else the first rows that meet the filter. */
+  readonly cards: readonly (Card | Hit)[];
+  /** What similarities are, and which rows were compared, as `exact cosine of all 60 rows`. */
+  readonly compared: string | null;
+  /** How many rows meet the filter, and which, ascending; null without a filter. */
   readonly total: number;
-  /** These rows, ascending; null without a filter. */
   readonly matching: readonly number[] | null;
-  /** The cards of the first of them. */
-  readonly cards: readonly Card[];
 }
 
 /** A cluster: its name, how many rows it has, and the median of their places. */
@@ -147,10 +139,9 @@ export interface DecideRequest {
 export interface Questions {
   status: [null, Status];
   about: [null, About];
-  rows: [{ readonly filter: string }, RowsAnswer];
+  find: [FindRequest, FindAnswer];
   cards: [{ readonly rows: readonly number[] }, readonly Card[]];
   ids: [{ readonly text: string }, readonly string[]];
-  search: [SearchRequest, SearchAnswer];
   map: [null, MapAnswer];
   review: [null, ReviewAnswer];
   group: [{ readonly group: number }, GroupAnswer];

@@ -76,12 +76,6 @@ async function matching(pattern: string): Promise<string[]> {
   return found.map((file) => join(folder, file));
 }
 
-/** Whether a pattern matches a path, even that of no file. */
-export function isMatch(pattern: string, path: string): boolean {
-  const { folder, form } = partsOf(pattern);
-  return /[*?]/.test(pattern) && form.test(relative(folder, path).split(sep).join('/'));
-}
-
 /** The folder of a pattern, and the form of paths in it: * and ? within a name, ** for folders. */
 function partsOf(pattern: string): { folder: string; form: RegExp } {
   const parts = pattern.split('/');

@@ -57,7 +57,6 @@ describe('several inputs', () => {
     expect(listed.sort()).toEqual(['a0', 'a1', 'b1', 'c0']);
     expect(dropped('plan.jsonl')).toEqual(['b1', 'c0']);
     expect(made.stderr).toContain('2 to drop (33.3 %), in 2 groups of two or more');
-    expect(made.stderr).toContain(`--apply ${at('plan.jsonl')} -o kept.jsonl`);
     const applied = await run([
       ...['dedup', ...inputs, '--apply', at('plan.jsonl'), '-o', at('kept.jsonl')],
     ]);
@@ -209,17 +208,15 @@ it('--target-rows keeps so many rows, the nearest ones going first', {
   const planned = (...more: string[]) => run([...args, '--force', ...more]);
   const all = await planned();
   expect([all.code, dropped('sizes-plan.jsonl').sort()]).toEqual([0, ['b', 'c', 'd']]);
-  const three = await planned('--target-rows', '3');
+  expect((await planned('--target-rows', '3')).code).toBe(0);
   expect(dropped('sizes-plan.jsonl').sort()).toEqual(['c', 'd']);
-  expect(three.stderr).toContain('--target-rows 3: 3 rows stay\n');
   expect((await planned('--target-rows', '4')).code).toBe(0);
   expect(dropped('sizes-plan.jsonl')).toEqual(['c']);
   const one = await planned('--target-rows', '1');
   expect(dropped('sizes-plan.jsonl').sort()).toEqual(['b', 'c', 'd']);
   expect(one.stderr).toContain('2 rows stay, although all duplicates go: a larger --max-distance');
-  const more = await planned('--target-rows', '9');
+  expect((await planned('--target-rows', '9')).code).toBe(0);
   expect(dropped('sizes-plan.jsonl')).toEqual([]);
-  expect(more.stderr).toContain('--target-rows 9: 5 rows stay');
 });
 
 it('a plan of one line for more rows than the input can have takes no memory for them', async () => {

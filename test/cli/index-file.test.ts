@@ -30,7 +30,7 @@ describe('an index as one file', () => {
     [[at('rows.jsonl'), '-k', '3']],
     [['--row-id', 'r5', '--row-id', 'r7', '-k', '4']],
     [[at('rows.jsonl'), '--max-distance', '12']],
-    [['--row-id', 'r5', '--filter', 'id in (r1, r2, r3)', '--by-distance']],
+    [['--row-id', 'r5', '-k', '3', '--by-distance']],
   ])('answers as the folder does: %j', async (words) => {
     const [own, given] = [
       await run(['search', at('rows.hs'), ...words, '-q']),

@@ -129,11 +129,6 @@ describe('search by row', () => {
     const found = await search('nouns.hs', '--row-id', 'dolphin', '--max-distance', '80');
     expect(within.length).toBeGreaterThan(5);
     expect(found.map(({ id }) => id)).toEqual(within);
-    // Of 256 bits 80 is the largest distance that estimates a cosine of 0.55 or more.
-    expect(Math.cos((Math.PI * 80) / 256)).toBeGreaterThan(0.55);
-    expect(Math.cos((Math.PI * 81) / 256)).toBeLessThan(0.55);
-    const near = await search('nouns.hs', '--row-id', 'dolphin', '--min-cosine', '0.55', '-q');
-    expect(near).toEqual(found);
     const few = await search('nouns.hs', '--row-id', 'dolphin', '--max-distance', '80', '-k', '3');
     expect(few).toEqual(found.slice(0, 3));
   });
@@ -169,16 +164,14 @@ describe('search with a filter', () => {
     );
   });
 
-  it('takes ids, texts by their form, and what or joins', { tags: 'thorough' }, async () => {
+  it('takes texts by their form, and what or joins', { tags: 'thorough' }, async () => {
     const all = await search(
       ...['nouns.hs', '--row-id', 'dolphin', '--by-distance', '-k', '17823'],
       ...['--columns', 'category'],
     );
-    const some = all.filter(
-      ({ id, category }) =>
-        ['whale', 'violin'].includes(id) || (category === 'food' && id[1] === 'a'),
-    );
-    const found = await of("id in (whale, violin) or (category = food and id like '_a%')");
+    const isMet = (category: string) => category === 'food' || /^.l.*t$/.test(category);
+    const some = all.filter(({ category }) => isMet(category as string));
+    const found = await of("category like '_l%t' or (category = food)");
     expect(found.map(({ id }) => id)).toEqual(some.slice(0, 40).map(({ id }) => id));
   });
 
@@ -186,13 +179,12 @@ describe('search with a filter', () => {
     expect(await of("category = 'plant' and category = 'food'")).toEqual([]);
   });
 
-  it.each<[string, number, string, ...string[]]>([
+  it.each<[string, number, string]>([
     ['kind = 1', 2, 'no column "kind", there are category'],
-    ['category ~ 1', 2, '--filter expected one of = != < <= > >= in like between is, got "~"'],
-    ["id = 'whale'", 2, '--memory leaves the ids in their files', '--memory', '64M'],
-  ])('%s is refused', async (filter, expected, message, ...more) => {
+    ['category ~ 1', 2, '--filter expected one of = != < <= > >= in like is, got "~"'],
+  ])('%s is refused', async (filter, expected, message) => {
     const { code, stderr } = await run(
-      ['search', 'nouns.hs', '--row-id', 'dolphin', '--filter', filter, ...more],
+      ['search', 'nouns.hs', '--row-id', 'dolphin', '--filter', filter],
       { cwd },
     );
     expect(code).toBe(expected);
@@ -316,7 +308,7 @@ describe('search by text', () => {
       [[], []],
     ] as const) {
       const columns = ['query', 'rank', 'id', ...more, 'estimatedCosine'].join(',');
-      for (const filter of ["id = 'tea-1'", "id = 'none'"]) {
+      for (const filter of ["title = 'Keeping a sourdough alive'", "title = 'none'"]) {
         const csv = [...rank, '--filter', filter, '--to', 'csv'];
         const { stdout } = await run(['search', ...words, ...csv], { cwd });
         expect(stdout.split('\n')[0]).toBe(columns);

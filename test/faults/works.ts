@@ -324,7 +324,7 @@ const review = file(
   'review',
   'plan.csv',
   async (path, state) => {
-    const own = new PlanFile(path, '', null, '');
+    const own = new PlanFile(path, '', null);
     const plan = existsSync(path) ? await own.read(2 ** 22) : reviewedPlan(state);
     if (state > 1) await own.save(plan, undefined);
     const next = reviewedPlan(state);

@@ -1,8 +1,8 @@
 /**
- * Filters of rows as text: `category = 'animal' and (year between 1990 and 2000 or title like
- * '%tea%')`, with =, !=, <, <=, >, >=, in (…), like, between, is null, not, and, or. Numbers are
- * compared as numbers, strings by their UTF-16 units. As in SQL, a comparison with a null is
- * unknown, and so is its opposite: neither lets a row through. NaN meets only `!=`.
+ * Filters of rows as text: `category = 'animal' and (year >= 2000 or title like '%tea%')`, with =,
+ * !=, <, <=, >, >=, in (…), not in, like, not like, is null, is not null, and, or. Numbers are
+ * compared as numbers, strings by their UTF-16 units. A missing value meets `is null` alone, and
+ * NaN `!=` and `not in` alone.
  */
 
 import type { RowBatch } from '../../node';
@@ -24,16 +24,15 @@ const TESTS: Readonly<Record<string, (own: Value, wanted: readonly Value[]) => b
   '>=': (own, [wanted]) => own >= wanted,
   in: (own, wanted) => wanted.some((one) => areEqual(own, one)),
   like: (own, [wanted]) => isLike(String(own), String(wanted)),
-  between: (own, [least, most]) => own >= least && own <= most,
 };
 const OPERATORS = [...Object.keys(TESTS), 'is'];
-/** Parentheses and `not` within each other, at most: the parser and the tests recurse for each. */
+/** Parentheses within each other, at most: the parser and the tests recurse for each. */
 const MAX_DEPTH = 100;
 
 /** The value of a column in the row that is tested; null or undefined for a missing one. */
 type ValueIn = (column: string) => unknown;
-/** Whether a row meets a part of a filter; null if it is unknown, for a missing value. */
-type Test = (valueIn: ValueIn) => boolean | null;
+/** Whether a row meets a part of a filter. */
+type Test = (valueIn: ValueIn) => boolean;
 
 export interface Filter {
   /** The columns that it reads, each once. */
@@ -51,11 +50,11 @@ const PUNCTUATION = /^(?:[(),=<>]|!=|<=|>=)$/;
 export function parseFilter(text: string): Filter {
   const parser = new Parser(text);
   const test = parser.filter();
-  return { columns: [...parser.columns], meets: (valueIn) => test(valueIn) === true };
+  return { columns: [...parser.columns], meets: test };
 }
 
 /**
- * A recursive-descent parser: `or` joins parts that `and` joins; `not` and parentheses bind most.
+ * A recursive-descent parser: `or` joins parts that `and` joins; parentheses bind most.
  * Words of the language are read in any case; names of columns and values as they are.
  */
 class Parser {
@@ -82,68 +81,59 @@ class Parser {
     throw this.#wrong(`expected "and" or "or" (quote values that have blanks), got "${found}"`);
   }
 
-  /**
-   * Parts joined by `or`, or by `and`. One true part decides an `or`, one false part an `and`; else
-   * the result is unknown if a part is.
-   */
+  /** Parts joined by `or`, or by `and`. */
   #joined(word: 'or' | 'and'): Test {
     const parts: Test[] = [];
     do parts.push(word === 'or' ? this.#joined('and') : this.#part());
     while (this.#takes(word));
     if (parts.length === 1) return parts[0];
-    const winner = word === 'or';
-    return (valueIn) => {
-      const found = parts.map((test) => test(valueIn));
-      if (found.includes(winner)) return winner;
-      return found.includes(null) ? null : !winner;
-    };
+    if (word === 'or') return (valueIn) => parts.some((test) => test(valueIn));
+    return (valueIn) => parts.every((test) => test(valueIn));
   }
 
-  /** `not` and a part, a filter in parentheses, or a condition. */
+  /** A filter in parentheses, or a condition. */
   #part(): Test {
+    if (!this.#takes('(')) return this.#condition();
     if (++this.#depth > MAX_DEPTH) throw this.#wrong(`has more than ${MAX_DEPTH} parts in parts`);
-    const isNot = this.#takes('not');
-    let test: Test;
-    if (isNot) test = this.#part();
-    else if (this.#takes('(')) {
-      test = this.#joined('or');
-      this.#next('")"', (token) => token === ')');
-    } else test = this.#condition();
+    const test = this.#joined('or');
+    this.#next('")"', (token) => token === ')');
     this.#depth--;
-    return isNot ? opposite(test) : test;
+    return test;
   }
 
-  /** A column, perhaps `not`, an operator and its values. */
+  /** A column, an operator, before `in` and `like` perhaps `not`, and its values. */
   #condition(): Test {
     const column = this.#value('a column');
     this.columns.add(column);
     const isNot = this.#takes('not');
-    const isOperator = (token: string) => OPERATORS.includes(token.toLowerCase());
-    const operator = this.#next(`one of ${OPERATORS.join(' ')}`, isOperator).toLowerCase();
-    if (isNot && !['in', 'like', 'between'].includes(operator)) {
-      throw this.#wrong(`expected in, like or between after "not", got "${operator}"`);
+    const operators = isNot ? ['in', 'like'] : OPERATORS;
+    const operator = this.#next(
+      isNot ? 'in or like after "not"' : `one of ${operators.join(' ')}`,
+      (token) => operators.includes(token.toLowerCase()),
+    ).toLowerCase();
+    if (operator === 'is') {
+      const isThere = this.#takes('not');
+      this.#next('"null" after is', (token) => token.toLowerCase() === 'null');
+      return (valueIn) => isMissing(valueIn(column)) !== isThere;
     }
-    const test = this.#comparison(column, operator);
-    return isNot ? opposite(test) : test;
+    const test = compared(
+      column,
+      operator,
+      operator === 'in' ? this.#list() : [this.#value('a value')],
+    );
+    return (valueIn) => {
+      const value = valueIn(column);
+      return !isMissing(value) && test(value) !== isNot;
+    };
   }
 
-  /** What follows an operator: values, `null` after `is`, two values after `between`. */
-  #comparison(column: string, operator: string): Test {
-    if (operator === 'is') {
-      const isNot = this.#takes('not');
-      this.#next('"null" after is', (token) => token.toLowerCase() === 'null');
-      return (valueIn) => isMissing(valueIn(column)) !== isNot;
-    }
+  /** Values in parentheses, by commas. */
+  #list(): string[] {
     const values: string[] = [];
-    const isMore = () => {
-      if (operator === 'in') return this.#next('"," or ")"', (one) => /^[,)]$/.test(one)) === ',';
-      if (operator !== 'between' || values.length === 2) return false;
-      return this.#next('"and" after between', (one) => one.toLowerCase() === 'and') !== '';
-    };
-    if (operator === 'in') this.#next('"(" after in', (token) => token === '(');
+    this.#next('"(" after in', (token) => token === '(');
     do values.push(this.#value('a value'));
-    while (isMore());
-    return compared(column, operator, values);
+    while (this.#next('"," or ")"', (token) => token === ',' || token === ')') === ',');
+    return values;
   }
 
   /** Takes the next token if it is this word, in any case. */
@@ -176,23 +166,14 @@ class Parser {
 
 const isMissing = (value: unknown) => value === null || value === undefined;
 
-/** `not`: the opposite of the unknown is unknown. */
-function opposite(test: Test): Test {
-  return (valueIn) => {
-    const found = test(valueIn);
-    return found === null ? null : !found;
-  };
-}
-
-function compared(column: string, operator: string, texts: readonly string[]): Test {
+/** Whether a value of a column, which is not missing, meets an operator with its values. */
+function compared(column: string, operator: string, texts: readonly string[]) {
   const test = TESTS[operator];
   const isText = operator === 'like';
   const wanted = texts.map((text) => valueLike(column, text));
-  return (valueIn) => {
-    const value = valueIn(column);
-    if (isMissing(value)) return null;
-    const own =
-      !isText && (typeof value === 'number' || typeof value === 'bigint') ? value : String(value);
+  return (value: unknown): boolean => {
+    const isNumber = typeof value === 'number' || typeof value === 'bigint';
+    const own = !isText && isNumber ? value : String(value);
     return test(
       own,
       wanted.map((one) => one(own)),
@@ -235,9 +216,9 @@ function isLike(text: string, form: string): boolean {
 }
 
 /**
- * The values of a column to be compared. Decimals are numbers; JSON, which a column has whose first
- * rows are all null or of several types, is compared as numbers if all of it are numbers, else as
- * texts without quotes.
+ * The values of a column to be compared. Decimals are numbers, of float64; JSON, which a column has
+ * whose first rows are all null or of several types, is compared as numbers if all of it are
+ * numbers, else as texts without quotes.
  */
 export function comparable(batch: RowBatch, name: string): readonly unknown[] {
   const values = batch.values(name);
@@ -245,9 +226,7 @@ export function comparable(batch: RowBatch, name: string): readonly unknown[] {
   if (type !== 'Json' && !type.startsWith('Decimal')) return values;
   const plain = values.map((value) => {
     const text = String(value);
-    // Of 16 digits or more, which float64 does not hold, the fraction is left out.
-    const [, large] = /^(-?\d{16,})(?:\.\d+)?$/.exec(text) ?? [];
-    if (large !== undefined) return BigInt(large);
+    if (/^-?\d+$/.test(text)) return BigInt(text); // float64 does not hold all of them
     return /^[-\d"]/.test(text) ? (JSON.parse(text) as number | string) : value;
   });
   const areNumbers = plain.every((value) => value === null || typeof value !== 'string');

@@ -12,7 +12,7 @@ import { type CodeOrigin, checkSameTexts } from '../../codes/codes';
 import { isMissing } from '../../measure/recall';
 import {
   type BuildOptions,
-  Codes,
+  type Codes,
   type DenseMatrix,
   type FrequencyTable,
   frequenciesFromArrow,
@@ -35,7 +35,6 @@ import type { BandKeys } from '../../text/text-set';
 import { vectorAt } from '../../vectors/vectors';
 import type { Call } from '../call';
 import { counted } from '../output/figures';
-import { sentenceOf } from '../talk';
 import {
   batchesOf,
   chooseId,
@@ -80,11 +79,6 @@ interface InputRowsOptions {
   readonly like?: Likeness | undefined;
   /** Hash texts as sets, unless an option of the call asks for something else. */
   readonly areTextsSets?: boolean | undefined;
-  /**
-   * True for queries next to another input, which the options describe: a column that they name is
-   * read only if this input has it, and ids are not read.
-   */
-  readonly isOther?: boolean | undefined;
   /** Kinds of columns of CSV or JSONL, where values fit. */
   readonly known?: Reading['kinds'];
 }
@@ -110,25 +104,25 @@ const NO_ROWS = { offsets: [0], indices: [], values: [] };
 export async function openInputRows(
   call: Call,
   path: Input,
-  { like, areTextsSets, isOther, known }: InputRowsOptions = {},
+  { like, areTextsSets, known }: InputRowsOptions = {},
 ): Promise<InputRows> {
   const index = like?.options ? like : null;
-  if (index?.text === null && call.has('text') && !isOther) {
+  if (index?.text === null && call.has('text')) {
     const advice = index.model
       ? `has vectors of ${index.model.model}: make such by halfspace embed ${nameOfInput(path)}`
       : 'does not say how texts become vectors: give codes of fingerprint';
     call.fail(`${index.path} ${advice}`);
   }
-  const reading = { ...readingOptions(call, path, isOther), kinds: known };
+  const reading = { ...readingOptions(call, path), kinds: known };
   const reader = await openInput(call, path, undefined, reading);
   const kinds = ['code', index?.text === null ? 'vector' : 'text', 'sparse'] as const;
-  const source = chooseSource(call, reader, index === null ? undefined : kinds, isOther);
+  const source = chooseSource(call, reader, index === null ? undefined : kinds);
   const [made, own] = [source.kind === 'vector' ? reader.model : null, like?.model];
   if (made && own && nameOfModel(made) !== nameOfModel(own)) {
     const [theirs, ours] = [nameOfModel(made), nameOfModel(own)];
     call.fail(`${reader.file} has vectors of ${theirs}, ${like?.path} those of ${ours}`);
   }
-  const idColumn = isOther ? null : chooseId(call, reader);
+  const idColumn = chooseId(call, reader);
   const base = { path, reading, ...source, idColumn, like: like?.options ?? null };
   if (source.kind !== 'text') {
     return new InputRows(call, reader, { ...base, text: null, areSets: false });
@@ -230,8 +224,6 @@ export class InputRows {
   #nullCount = 0;
   /** The first row of the batch that an index takes, which its errors count from. */
   takenRow = 0;
-  /** Rows that could not be hashed, and the error of the first. */
-  #failed: { count: number; readonly first: unknown } | null = null;
 
   constructor(
     readonly call: Call,
@@ -389,11 +381,7 @@ export class InputRows {
    * whose signs are the bits: `bits` float32 a row, zeros for a null code, none for ready codes.
    */
   async hash(batch: RowBatch, sums?: Float32Array[]): Promise<Codes> {
-    const isAnyway = this.call.text('on-error') === 'null';
-    const codes = await this.#hashed(batch, sums).catch((error) => {
-      if (!isAnyway) throw error;
-      return this.#hashedByRow(batch);
-    });
+    const codes = await this.#hashed(batch, sums);
     for (let row = 0; row < codes.count; row++) if (codes.isNull(row)) this.#nullCount++;
     return codes;
   }
@@ -417,26 +405,6 @@ export class InputRows {
     });
   }
 
-  /** The codes of a batch row by row: a row that cannot be hashed gets a null code, is counted. */
-  async #hashedByRow(batch: RowBatch): Promise<Codes> {
-    const parts: (Codes | null)[] = [];
-    for (let row = 0; row < batch.count; row++) {
-      const hashed = this.#hashed(batch.slice(row, row + 1)).catch((error) => {
-        this.#failed ??= { count: 0, first: error };
-        this.#failed.count++;
-        return null;
-      });
-      parts.push(await hashed);
-    }
-    const like = parts.find((part) => part !== null) ?? this.#hasher;
-    const { bits, origin } = like ?? { bits: this.call.number('bits') ?? DEFAULT_BITS };
-    const none = Codes.allocate(1, { bits, validity: new Uint8Array(1), origin });
-    return Codes.join(
-      parts.map((part) => part ?? none),
-      { bits },
-    );
-  }
-
   /**
    * Adds a batch to an index, which the first batch makes by `optionsOf`. Errors name the rows in
    * the file. Resolves to the index.
@@ -455,14 +423,9 @@ export class InputRows {
   }
 
   sayNulls(): void {
-    const { count: failed, first } = this.#failed ?? { count: 0, first: null };
-    if (failed > 0) {
-      const rows = counted(failed, 'row');
-      this.call.say(`${rows} without a code by --on-error null: ${sentenceOf(first)}`);
-    }
-    if (this.#nullCount === failed) return;
+    if (this.#nullCount === 0) return;
     const why = this.choice.kind === 'text' ? 'no words' : 'no direction';
-    const what = `${counted(this.#nullCount - failed, 'row')} with ${why}`;
+    const what = `${counted(this.#nullCount, 'row')} with ${why}`;
     this.call.say(`${this.reader.file}: ${what}: null codes, which match nothing`);
   }
 

@@ -36,7 +36,7 @@ type SaidNearness = Pick<Nearness, 'maxDistance' | 'minCosine' | 'minJaccard'> &
   readonly vectors?: SparseVectors;
 };
 
-export const LEAST = ['min-cosine', 'min-jaccard'] as const;
+const LEAST = ['min-cosine', 'min-jaccard'] as const;
 
 /**
  * Fails before rows are read where no option says what is near; only texts have a default. An index

@@ -246,18 +246,14 @@ export interface FileQueries {
   named<T>(work: () => Promise<T>): Promise<T>;
 }
 
-/**
- * Reads the queries of an option into memory, and hashes texts as `like` does. With `isOther` the
- * options of the call describe another input.
- */
+/** Reads the queries of an option into memory, and hashes texts as `like` does. */
 export async function readQueries(
   call: Call,
   option: 'queries' | 'evaluate',
   like: Likeness,
-  isOther: boolean,
 ): Promise<FileQueries> {
   const path = call.text(option) as string;
-  const source = await openInputRows(call, path, { like, isOther });
+  const source = await openInputRows(call, path, { like });
   const { file } = source.reader;
   await source.narrow([]);
   const codes: Codes[] = [];

@@ -67,18 +67,10 @@ export async function openInput(
   return reader;
 }
 
-/**
- * How an input is read, by --from and --types. With `isOther` the options describe another input:
- * --from counts where the name of this file does not say its format.
- */
-export function readingOptions(call: Call, path: Input, isOther = false): OpenRowsOptions {
+/** How an input is read, by --from and --types. */
+export function readingOptions(call: Call, path: Input): OpenRowsOptions {
   const first = typeof path === 'string' ? path : path[0];
-  const isKnown = isOther && formatOfPath(first) !== null;
-  const format = call.text('from') as RowFormat | undefined;
-  return {
-    format: isKnown ? undefined : format,
-    types: typesOf(call, first),
-  };
+  return { format: call.text('from') as RowFormat | undefined, types: typesOf(call, first) };
 }
 
 /** Types of columns by --types; in CSV also the column of --vector, whose cells are "[1, 2]". */
@@ -172,20 +164,13 @@ const NOUNS: Record<SourceKind, string> = {
 };
 const ALL = Object.keys(NOUNS) as SourceKind[];
 
-/**
- * Chooses the columns to make codes of, among the kinds that a verb takes. A column that an option
- * names must be there; with `isOther` the options describe another input, and count only where
- * this one has their columns.
- */
+/** Chooses the columns to make codes of, among the kinds that a verb takes. */
 export function chooseSource(
   call: Call,
   reader: RowReader,
   kinds: readonly SourceKind[] = ALL,
-  isOther = false,
 ): SourceColumns {
-  const isMeant = (kind: NamedKind) =>
-    kinds.includes(kind) && call.list(kind).every((name) => hasColumn(reader, name));
-  const given = NAMED.filter((kind) => call.has(kind) && (!isOther || isMeant(kind)));
+  const given = NAMED.filter((kind) => call.has(kind));
   if (given.length > 1) call.misuse(`give one of ${given.map((one) => `--${one}`).join(', ')}`);
   if (given.length === 1) return namedSource(call, reader, given[0]);
   for (const kind of ALL.filter((one) => kinds.includes(one))) {

@@ -150,10 +150,7 @@ export async function carriedReader(
   return async (rows) => columns.select(positionsIn(live, rows));
 }
 
-/**
- * The rows that --filter lets through, ascending; null without it. Besides the carried columns it
- * can name `id`, except with --memory.
- */
+/** The rows that --filter lets through, ascending; null without it. */
 export async function rowsOfFilter(
   call: Call,
   folder: SavedIndex,
@@ -161,29 +158,16 @@ export async function rowsOfFilter(
 ): Promise<Uint32Array | null> {
   const filter = call.text('filter');
   if (filter === undefined) return null;
-  const carried = parseFilter(filter).columns.filter((name) => isCarried(folder, name));
   const rows = index instanceof SimHashIndex ? coreOf(index).rows.liveRows() : await index.rows();
-  const batch = await (await carriedReader(folder, index, carried))(rows);
-  // By `checkFilter` what is not carried is the ids of an index in memory.
-  const ids = () => Array.from(rows, (row) => (index as SimHashIndex).idOf(row));
-  return rowsThatMeet(filter, rows, (name) =>
-    carried.includes(name) ? comparable(batch, name) : ids(),
-  );
+  const batch = await (await carriedReader(folder, index, parseFilter(filter).columns))(rows);
+  return rowsThatMeet(filter, rows, (name) => comparable(batch, name));
 }
-
-const isCarried = ({ columnInfo }: SavedIndex, name: string) =>
-  columnInfo.some((column) => column.name === name);
 
 /** Refuses a filter that names a column that the index does not carry. */
 export function checkFilter(call: Call, folder: SavedIndex): void {
   const filter = call.text('filter');
-  const { columns } = filter === undefined ? { columns: [] } : parseFilter(filter);
-  for (const name of columns) {
-    if (name !== 'id' || isCarried(folder, name)) carriedName(call, folder, name);
-    else if (call.has('memory')) {
-      call.misuse('--memory leaves the ids in their files: a --filter by id goes without --memory');
-    }
-  }
+  if (filter === undefined) return;
+  for (const name of parseFilter(filter).columns) carriedName(call, folder, name);
 }
 
 /** Returns the name if the index carries such a column; else a misuse with the names of all. */

@@ -1,6 +1,6 @@
 /**
- * Numbers and texts as people read them: thousands by commas, bytes, durations, shares, command
- * lines, excerpts, texts without characters that a terminal would obey, and what `optimize`
+ * Numbers and texts as people read them: thousands by commas, bytes, durations, shares, excerpts,
+ * texts without characters that a terminal would obey, and what `optimize`
  * measured; and tables. The same in every locale.
  */
 
@@ -45,13 +45,6 @@ export function percent(share: number): string {
   return `${value.toFixed(value < 1 ? 2 : 1)} %`;
 }
 
-/** Words as one line for a POSIX shell; a word with other characters is in single quotes. */
-export function commandLine(words: readonly string[]): string {
-  return words
-    .map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`))
-    .join(' ');
-}
-
 /**
  * What a terminal would obey in place of showing it: control characters (C0 and C1) other than line
  * feeds and tabs, marks that turn the direction of the text around them, the two separators of
@@ -79,10 +72,6 @@ export function wrapped(text: string, width: number): string[] {
 const WIDTH = 60;
 /** Characters looked at for each that is shown: to put 100 MB on one line takes a gigabyte. */
 const SCANNED = 64;
-/** Characters that `differing` shows before the place where two texts differ. */
-const BEFORE = 16;
-/** Characters above which `differing` does not put a whole text on one line: some 100 ms. */
-const LONG = 2 ** 22;
 
 /** The first `most` characters of a text, by code point; of a longer one the last is a …. */
 export function beginning(text: string, most: number): string {
@@ -91,42 +80,25 @@ export function beginning(text: string, most: number): string {
 
 /** The beginning of a text on one line, at most so many characters, without invisible ones. */
 export function excerpt(text: string, most = WIDTH): string {
-  // What is shown lies in the first characters, unless many of them are blanks.
-  const near = inOneLine(text.slice(0, 3 * most));
-  const isEnough = near.length > unitsOf(most);
-  return cut(isEnough ? near : inOneLine(text.slice(0, SCANNED * most)), most);
+  return cut(
+    text
+      .slice(0, SCANNED * most)
+      .replaceAll(BLANKS, ' ')
+      .trim(),
+    most,
+  );
 }
-
-/** Excerpts of two texts from shortly before they differ; short texts are shown whole. */
-export function differing(one: string, other: string): [string, string] {
-  // Blanks of another kind or number are no difference, but in very long texts.
-  const [a, b] = [one, other].map((text) => (text.length > LONG ? text : inOneLine(text)));
-  let at = 0;
-  while (at < a.length && a[at] === b[at]) at++;
-  const isShort = Math.max(a.length, b.length) <= WIDTH;
-  // Where no blank is near, as in Chinese, the excerpt begins within a word.
-  const start = Math.max(a.lastIndexOf(' ', at - BEFORE) + 1, at - WIDTH / 2);
-  const from = isShort || at <= WIDTH / 2 ? 0 : start;
-  const shown = (text: string) => `${from > 0 ? '…' : ''}${excerpt(text.slice(from))}`;
-  return [shown(a), shown(b)];
-}
-
-/** UTF-16 units that have more than `most` code points, or all of a shorter text. */
-const unitsOf = (most: number) => 2 * most + 2;
 
 /** At most `most` characters, the last a … where some are left out. */
 function cut(text: string, most: number): string {
   // Array.from splits by code points; the slice bounds the work on a long text.
-  const characters = Array.from(text.slice(0, unitsOf(most)));
+  const characters = Array.from(text.slice(0, 2 * most + 2));
   if (characters.length <= most) return text;
   return `${characters.slice(0, most - 1).join('')}…`;
 }
 
 /** White space, control and format characters: a run of them is shown as one blank. */
 const BLANKS = /[\s\p{Cc}\p{Cf}]+/gu;
-
-/** A text in which runs of blanks are single ones, without those around it. */
-const inOneLine = (text: string) => text.replaceAll(BLANKS, ' ').trim();
 
 export function similarityWords({ name }: Pick<Measure, 'name'>): 'cosine' | 'Jaccard similarity' {
   return name === 'jaccard' ? 'Jaccard similarity' : 'cosine';

@@ -1,7 +1,6 @@
 /**
- * The plan of `dedup` as it is written and shown: lines of the groups for people, most doubtful
- * group first, with the beginning of each text, or as Arrow a line for each row, for programs; and
- * a summary with the pairs that are farthest apart, where mistakes are likeliest.
+ * The plan of `dedup` as it is written: lines of the groups for people, most doubtful group first,
+ * with the beginning of each text, or as Arrow a line for each row, for programs; and its figures.
  *
  * The file of a plan has the ids of its rows, and a checksum of the files that they came from, so
  * that a plan is not applied to files that were changed since.
@@ -19,7 +18,7 @@ import { fileChecksum } from '../../table/sealed/seal';
 import type { Call } from '../call';
 import type { Collection } from '../input/collection';
 import { type Input, nameOfInput } from '../input/open-input';
-import { aligned, counted, differing, excerpt, grouped, similarityWords } from './figures';
+import { counted, excerpt, grouped } from './figures';
 import { outputFormat } from './rows';
 
 /** Characters of a text in a line of a plan. */
@@ -34,116 +33,49 @@ interface Planned {
   readonly source: string | null;
 }
 
-/**
- * Writes the plan. Returns texts by row: whole ones of the rows of `shown`, and the beginnings that
- * were written.
- */
+/** Writes the plan, and closes the writer. */
 export async function writePlan(
   call: Call,
   writer: RowWriter,
   { plan, rows, near, source }: Planned,
-  shown: readonly number[] = [],
-): Promise<ReadonlyMap<number, string>> {
+): Promise<void> {
   const format = outputFormat(call);
   // These formats have a line for each row in place of those of groups, and no texts.
   const isOfAll = format === 'arrow' || format === 'arrows';
   const listed = isOfAll ? rows.rows : doubtfulRows(plan, rows.rows[0]);
-  const wanted = isOfAll ? shown : [...new Set([...shown, ...listed])];
-  const whole = new Set(shown);
-  const beginningOf = (text: string) => excerpt(text, EXCERPT_CHARACTERS);
-  const texts = await rows.texts.of(wanted, (row, text) =>
-    whole.has(row) ? text : beginningOf(text),
+  const texts = await rows.texts.of(isOfAll ? [] : [...listed], (_, text) =>
+    excerpt(text, EXCERPT_CHARACTERS),
   );
-  const hasTexts = !isOfAll && texts.size > 0;
   const part: PlanPart = {
     rows: listed,
     ids: rows.ids,
-    textOf: hasTexts ? (row) => beginningOf(texts.get(row) ?? '') : undefined,
+    textOf: texts.size > 0 ? (row) => texts.get(row) ?? '' : undefined,
     nearOf: near && ((row) => near[row]),
     source: source ?? undefined,
   };
   await eachPlanBatch(plan, part, (batch) => writer.write(batch));
   await writer.close();
-  return texts;
 }
 
-/** Pairs that are shown; the plan lists all. */
-const PAIRS_SHOWN = 5;
-
-/** The figures of a plan that a person checks first. */
-export interface PlanSummary {
-  /** Rows of the collection, and how many of them the plan drops. */
-  readonly rows: number;
-  readonly dropped: number;
-  /** Groups of two rows or more, and the rows of the largest. */
-  readonly groups: number;
-  readonly largest: number;
-  /** Dropped rows farthest from the row kept for them, at most one a group, farthest first. */
-  readonly widest: readonly number[];
-  /** These and the rows kept for them, whose texts are shown. */
-  readonly shown: readonly number[];
-}
-
-/** `rows` is how many there are, without those removed from an index, which the plan counts too. */
-export function summaryOf(plan: DedupPlan, rows: number): PlanSummary {
-  const { count, groups, kept, distances, duplicateOf } = plan;
-  const sizes = new Uint32Array(count);
-  for (const group of groups) sizes[group]++;
-  const widestOf = new Map<number, number>();
-  for (let row = 0; row < count; row++) {
-    const widest = widestOf.get(groups[row]);
-    if (kept[row] === 1) continue;
-    if (widest === undefined || distances[row] > distances[widest]) widestOf.set(groups[row], row);
-  }
-  const widest = [...widestOf.values()]
-    .filter((row) => distances[row] > 0)
-    .sort((a, b) => distances[b] - distances[a] || a - b)
-    .slice(0, PAIRS_SHOWN);
-  return {
-    rows,
-    dropped: kept.reduce((sum, one) => sum + Number(one === 0), 0),
-    groups: sizes.reduce((sum, size) => sum + Number(size > 1), 0),
-    largest: sizes.reduce((most, size) => Math.max(most, size), 0),
-    widest,
-    shown: [...new Set(widest.flatMap((row) => [row, duplicateOf[row]]))],
-  };
-}
+export const droppedOf = ({ kept }: DedupPlan) => kept.reduce((sum, one) => sum + 1 - one, 0);
 
 /**
- * The summary as lines of text; a single line if no row is dropped. `texts` are those of the rows
- * that are shown.
+ * How many rows stay, and of which groups. `rows` is how many there are, without those removed from
+ * an index, which the plan counts too.
  */
-export function summaryText(
-  plan: DedupPlan,
-  { rows, dropped, groups, largest, widest }: PlanSummary,
-  { bits, measure, ids }: Pick<Collection, 'bits' | 'measure' | 'ids'>,
-  texts: ReadonlyMap<number, string>,
-): string {
-  const { duplicateOf, distances, similarities, rests, commons } = plan;
-  const nameOf = (row: number) => (ids === null ? `row ${row}` : `${ids[row]} (row ${row})`);
+export function summaryText(plan: DedupPlan, rows: number): string {
+  const { count, groups, commons } = plan;
+  const sizes = new Uint32Array(count);
+  for (const group of groups) sizes[group]++;
+  const many = sizes.reduce((sum, size) => sum + Number(size > 1), 0);
+  const dropped = droppedOf(plan);
   const share = rows === 0 ? 0 : (100 * dropped) / rows;
+  const largest = sizes.reduce((most, size) => Math.max(most, size), 0);
   const counts =
     `${counted(rows, 'row')}: ${grouped(rows - dropped)} to keep, ${grouped(dropped)} to drop ` +
-    `(${share.toFixed(1)} %), in ${counted(groups, 'group')} of two or more`;
-  const common = commons === undefined ? [] : [commonText(commons, plan.groups)];
-  if (dropped === 0) return [counts, ...common].join('\n');
-  const lines = [`${counts}, the largest of ${grouped(largest)}`, ...common];
-  if (widest.length > 0) lines.push('', 'Widest apart, the first to look at:');
-  for (const row of widest) {
-    const keptRow = duplicateOf[row];
-    const exact = similarities?.[row];
-    const similarity = (exact ?? measure.estimateOf(distances[row], bits)).toFixed(2);
-    const name = `${similarityWords(measure)}${exact === undefined ? ' about' : ''} ${similarity}`;
-    const rest = rests === undefined ? '' : `, of the rest ${rests[row].toFixed(2)}`;
-    lines.push(`  ${distances[row]} of ${bits} bits differ, ${name}${rest}`);
-    const [one, other] = differing(texts.get(keptRow) ?? '', texts.get(row) ?? '');
-    const pair = [
-      [`  keep ${nameOf(keptRow)}`, one],
-      [`  drop ${nameOf(row)}`, other],
-    ];
-    lines.push(aligned(pair));
-  }
-  return lines.join('\n');
+    `(${share.toFixed(1)} %), in ${counted(many, 'group')} of two or more` +
+    (dropped === 0 ? '' : `, the largest of ${grouped(largest)}`);
+  return commons === undefined ? counts : `${counts}\n${commonText(commons, groups)}`;
 }
 
 /** How much of the rows is common text, and how many groups have nothing else. */

@@ -1,8 +1,8 @@
 /**
  * `halfspace calibrate`: which threshold of `dedup` fits the user's rows. All rows are joined as
  * `dedup` joins them; what a threshold finds is judged by pairs that the user has labelled
- * (--pairs), or by edited copies of some of the texts. Shows the table of thresholds and the
- * command line that it recommends. Rows are read a second time to be compared exactly.
+ * (--pairs), or by edited copies of some of the texts. Shows the table of thresholds and which one
+ * it recommends. Rows are read a second time to be compared exactly.
  *
  * Ids of labels are compared as text, since a number in one file may be text in another, and what
  * makes no sense is bad data (exit code 3).
@@ -15,7 +15,7 @@ import { COSINE, JACCARD, NEAR_COSINE, NEAR_JACCARD } from '../../codes/measure'
 import { calibrateRows, OTHER, PARTS, scoreCopies } from '../../measure/calibrate';
 import { rowsOf, withVectors } from '../../near/rows';
 import type { Calibration, KnownPairs, RowBatch, RowReader, TextHasher } from '../../node';
-import { type Call, OF_ROWS } from '../call';
+import type { Call } from '../call';
 import { type Collection, readCollection } from '../input/collection';
 import type { InputRows } from '../input/input-rows';
 import { bandsOf, nearnessOf } from '../input/near';
@@ -26,15 +26,7 @@ import {
   type SourceColumns,
   sourceWords,
 } from '../input/open-input';
-import {
-  aligned,
-  commandLine,
-  counted,
-  grouped,
-  jsonOf,
-  similarityWords,
-  wrapped,
-} from '../output/figures';
+import { aligned, counted, grouped, jsonOf, similarityWords, wrapped } from '../output/figures';
 
 /** Texts that copies are made of, at most; longer ones are not copied, which bounds memory. */
 const ORIGINALS = 300;
@@ -45,14 +37,15 @@ const SEED = 0;
 /** Columns of the text. */
 const WIDTH = 96;
 
-/** A calibration of the rows of a file, and the command that it recommends. */
+/** A calibration of the rows of a file. */
 interface CalibrationReport extends Calibration {
   readonly file: string;
   /** What was read, as `texts of "body"`. */
   readonly source: string;
   /** The file of labelled pairs; null where copies were planted. */
   readonly pairs: string | null;
-  readonly command: string;
+  /** What sets the recommended threshold: `--min-jaccard` or `--min-cosine`. */
+  readonly option: string;
 }
 
 export async function run(call: Call): Promise<0> {
@@ -99,8 +92,7 @@ async function calibrated(call: Call, path: string): Promise<CalibrationReport> 
     return calibrateRows(held, { near, known, scored, leastRecommended }, work);
   });
   const option = rows.measure === JACCARD ? '--min-jaccard' : '--min-cosine';
-  const command = dedupCommand(call, choice, [option, String(found.recommended)]);
-  return { file: reader.file, source: sourceWords(choice), pairs, ...found, command };
+  return { file: reader.file, source: sourceWords(choice), pairs, ...found, option };
 }
 
 /** Refuses what has no rows to compare exactly, or no pairs that are known. */
@@ -120,26 +112,14 @@ function checkSource(call: Call, input: InputRows | null, pairs: string | null):
   return input.choice;
 }
 
-/** The command line by which `dedup` reads and compares the rows as this call does. */
-function dedupCommand(
-  call: Call,
-  { kind, columns, path }: InputRows['choice'],
-  threshold: readonly string[],
-): string {
-  const column = [kind === 'text' ? '--text' : '--vector', columns.join(',')];
-  const given = call.given(OF_ROWS.filter((name) => name !== 'text' && name !== 'vector'));
-  const words = ['halfspace', 'dedup', path as string, ...column, ...given, ...threshold];
-  return commandLine([...words, '-o', 'plan.jsonl']);
-}
-
 /** The report as text, with the recommendation last: next to the user's prompt. */
 function reportText(report: CalibrationReport): string {
-  const { rows, source, measure, command } = report;
+  const { rows, source, measure, option, recommended } = report;
   const parts = [
     `${counted(rows, 'row')}: ${source}, compared by exact ${similarityWords({ name: measure })}.`,
     aligned(tableCells(report)),
     wrapped(pairsWords(report), WIDTH).join('\n'),
-    `Recommended\n  ${command}`,
+    `Recommended: dedup ${option} ${recommended}`,
   ];
   return parts.join('\n\n');
 }

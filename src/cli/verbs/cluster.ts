@@ -1,23 +1,18 @@
 /**
  * `halfspace cluster`: which rows belong together, by k-means or by density. Writes a line for each
- * row: its cluster, whether it is the cluster's medoid, its distance from that in bits, and what
- * the cluster is called; a row in no cluster has cluster and distance -1. Shows the largest
- * clusters as a table on stderr; clusters of texts are named by the words that set them apart.
+ * row: its cluster, -1 for none, and what the cluster is called. Shows the largest clusters as a
+ * table on stderr.
  */
 
 import { idsAt } from '../../base/arrays';
 import { namingSample, wordsApart } from '../../clusters/describe';
-import { rowsOf } from '../../near/rows';
-import { type Cluster, cluster, clusterByDensity, hammingDistance, RowBatch } from '../../node';
-import { plainColumn, plainData } from '../../table/columns/make';
+import { type Cluster, cluster, clusterByDensity, RowBatch } from '../../node';
 import { batchRanges } from '../../table/sealed/sealed-table';
 import type { Call } from '../call';
 import { type Collection, readCollection } from '../input/collection';
-import { aligned, counted, excerpt, grouped } from '../output/figures';
+import { aligned, counted, grouped } from '../output/figures';
 import { isForPeople, openOutput } from '../output/rows';
 
-/** The row of a cluster that is most like all of its rows. */
-const medoidOf = ({ exemplars }: Cluster) => exemplars[0];
 /** First characters of a text in which words are looked for that name its cluster. */
 const NAMED_CHARACTERS = 20_000;
 /** Clusters that the table shows, and its columns of a terminal. */
@@ -30,13 +25,6 @@ interface Found {
   readonly labels: Int32Array;
 }
 
-interface Names {
-  /** The beginning of the text of a row, else its id. */
-  readonly labelOf: (row: number) => string;
-  /** By cluster the words that set it apart; null if the rows are not texts. */
-  readonly keywords: readonly (readonly string[])[] | null;
-}
-
 export async function run(call: Call): Promise<0> {
   const input = call.onlyInput();
   const isByDensity = call.has('density');
@@ -47,11 +35,15 @@ export async function run(call: Call): Promise<0> {
   const rows = await readCollection(call, input, { hold: isByDensity ? undefined : 'sums' });
   const none: Found = { clusters: [], labels: new Int32Array() };
   const found = rows.count === 0 ? none : await (isByDensity ? byDensity : byCentroids)(call, rows);
-  const names = await namesOf(rows, found);
+  const names = await labelsOf(rows, found);
   if (writer !== null) {
     for (const [first, end] of batchRanges(rows.rows.length)) {
       call.signal.throwIfAborted();
-      await writer.write(linesOf(rows, found, names, rows.rows.subarray(first, end)));
+      const row = rows.rows.subarray(first, end);
+      const cluster = Int32Array.from(row, (one) => found.labels[one]);
+      const label = Array.from(cluster, (one) => names[one] ?? null);
+      const id = rows.ids !== null && { id: idsAt(rows.ids, row) };
+      await writer.write(RowBatch.of({ row, ...id, cluster, label }));
     }
     await writer.close();
   }
@@ -88,60 +80,26 @@ function byDensity(call: Call, { source }: Collection): Promise<Found> {
   );
 }
 
-/** Reads the texts of medoids, and of a sample of the members of each cluster. */
-async function namesOf({ texts, ids }: Collection, { clusters, labels }: Found): Promise<Names> {
+/**
+ * By cluster what it is called: the words that set its texts apart, which are read from a sample
+ * of its rows; without such words the id of its medoid.
+ */
+async function labelsOf({ texts, ids }: Collection, { clusters, labels }: Found) {
   const members = clusters.map((): number[] => []);
   labels.forEach((label, row) => {
     if (label >= 0) members[label].push(row);
   });
   const samples = members.map(namingSample);
-  const wanted = [...clusters.map(medoidOf), ...samples.flat()];
-  const known = await texts.of(wanted, (_, text) => text.slice(0, NAMED_CHARACTERS));
-  const textsOf = (rows: readonly number[]) => rows.map((row) => known.get(row) ?? '');
-  return {
-    labelOf(row) {
-      const text = known.get(row);
-      if (text !== undefined) return excerpt(text);
-      return ids === null ? `row ${row}` : String(ids[row]);
-    },
-    keywords: texts.column !== null ? wordsApart(samples.map(textsOf)) : null,
-  };
-}
-
-/** The lines of some rows; a cluster is called by the label of its medoid. */
-function linesOf(
-  { ids, source }: Collection,
-  { clusters, labels }: Found,
-  { labelOf, keywords }: Names,
-  block: Uint32Array,
-): RowBatch {
-  const { codes } = rowsOf('source', source);
-  const cluster = Int32Array.from(block, (row) => labels[row]);
-  const medoids = clusters.map(medoidOf);
-  const isMedoid = Array.from(block, (row, i) => medoids[cluster[i]] === row);
-  const distanceOf = (row: number) => {
-    const medoid = medoids[labels[row]];
-    return medoid === undefined ? -1 : hammingDistance(codes.at(row), codes.at(medoid));
-  };
-  const labelFor = (one: number) => (clusters[one] ? labelOf(medoids[one]) : null);
-  return RowBatch.of({
-    row: block,
-    ...(ids !== null && { id: idsAt(ids, block) }),
-    cluster,
-    // An empty array would not say the type.
-    medoid: block.length === 0 ? plainColumn('medoid', 'bool', plainData('bool', [])) : isMedoid,
-    distance: Int32Array.from(block, distanceOf),
-    label: Array.from(cluster, labelFor),
-    ...(keywords && { keywords: Array.from(cluster, (one) => keywords[one]?.join(' ') ?? null) }),
+  const known = await texts.of(samples.flat(), (_, text) => text.slice(0, NAMED_CHARACTERS));
+  const words = wordsApart(samples.map((rows) => rows.map((row) => known.get(row) ?? '')));
+  return clusters.map(({ exemplars: [medoid] }, cluster) => {
+    if (words[cluster].length > 0) return words[cluster].join(' ');
+    return ids === null ? `row ${medoid}` : String(ids[medoid]);
   });
 }
 
 /** The largest clusters as a table; a single line if there are none. */
-function clusterTable(
-  { rows }: Collection,
-  { clusters }: Found,
-  { labelOf, keywords }: Names,
-): string {
+function clusterTable({ rows }: Collection, { clusters }: Found, names: readonly string[]): string {
   const inNone = rows.length - clusters.reduce((sum, { size }) => sum + size, 0);
   const none = inNone > 0 ? `, ${grouped(inNone)} in none` : '';
   const counts = `${counted(rows.length, 'row')} in ${counted(clusters.length, 'cluster')}${none}`;
@@ -149,18 +107,9 @@ function clusterTable(
   const order = [...clusters.keys()].sort((a, b) => clusters[b].size - clusters[a].size || a - b);
   const lines = order.slice(0, SHOWN).map((number) => {
     const { size, cohesion } = clusters[number];
-    const words = keywords === null ? [] : [keywords[number].join(' ')];
-    return [
-      String(number),
-      String(size),
-      cohesion.toFixed(3),
-      ...words,
-      labelOf(medoidOf(clusters[number])),
-    ];
+    return [String(number), String(size), cohesion.toFixed(3), names[number]];
   });
-  const words = keywords === null ? [] : ['words'];
-  const heading = ['cluster', 'rows', 'mean cosine', ...words, 'medoid'];
-  const table = aligned([heading, ...lines], WIDTH);
+  const table = aligned([['cluster', 'rows', 'mean cosine', 'label'], ...lines], WIDTH);
   const rest = order.length - lines.length;
   return `${counts}\n${table}${rest > 0 ? `\nand ${counted(rest, 'smaller one')}` : ''}`;
 }

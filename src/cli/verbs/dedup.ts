@@ -9,10 +9,9 @@
  */
 
 import { readFile, stat } from 'node:fs/promises';
-import { resolve, sep } from 'node:path';
 import { JACCARD } from '../../codes/measure';
 import { applyChecked, readPlanLines } from '../../formats/plan-file';
-import { isMatch, shardsOf } from '../../formats/shards';
+import { shardsOf } from '../../formats/shards';
 import { isAddress, stateOf } from '../../formats/web-source';
 import type { ColumnValues } from '../../near/groups';
 import {
@@ -37,15 +36,8 @@ import { comparable } from '../input/filter-text';
 import type { InputRows } from '../input/input-rows';
 import { bandsOf, checkNearness, estimatedNearness, nearnessOf, withinOf } from '../input/near';
 import { chooseId, type Input, nameOfInput, openInput, readingOptions } from '../input/open-input';
-import { commandLine, counted, grouped } from '../output/figures';
-import {
-  checkSource,
-  type PlanSummary,
-  sourceOf,
-  summaryOf,
-  summaryText,
-  writePlan,
-} from '../output/plan';
+import { counted, grouped } from '../output/figures';
+import { checkSource, droppedOf, sourceOf, summaryText, writePlan } from '../output/plan';
 import { isForPeople, openOutput } from '../output/rows';
 
 export async function run(call: Call): Promise<0> {
@@ -55,7 +47,7 @@ export async function run(call: Call): Promise<0> {
 
 /** The output is opened first: what cannot be written is refused before the work. */
 async function makePlan(call: Call, input: Input): Promise<0> {
-  refuseTarget(call, input);
+  refuseTarget(call);
   const rule = keepRule(call);
   const within = withinOf(call);
   // A person gets the summary alone.
@@ -104,31 +96,21 @@ async function makePlan(call: Call, input: Input): Promise<0> {
     extend: old ?? undefined,
   };
   const plan = await call.long('grouping', (work) => dedup(rows.source, { ...options, ...work }));
-  const summary = summaryOf(plan, rows.rows.length);
-  const shown = call.has('quiet') ? [] : summary.shown;
-  const texts = await (writer === null
-    ? rows.texts.of(shown)
-    : writePlan(call, writer, { plan, rows, source: await sourceOf(call, input) }, shown));
-  call.say(`\n${summaryText(plan, summary, rows, texts)}\n`);
-  sayNext(call, rows, summary);
+  if (writer !== null) {
+    await writePlan(call, writer, { plan, rows, source: await sourceOf(call, input) });
+  }
+  call.say(summaryText(plan, rows.rows.length));
+  sayNext(call, rows, droppedOf(plan));
   return 0;
 }
 
 const PLAN_NAME = /\.(jsonl|csv|arrow)$/i;
 
-/** Refuses a plan that --apply would not read, or would read as one of the texts. */
-function refuseTarget(call: Call, input: Input): void {
+/** Refuses a plan that --apply would not read. */
+function refuseTarget(call: Call): void {
   const target = call.text('output') ?? '-';
-  if (target === '-') return;
-  if (!PLAN_NAME.test(target)) {
-    call.misuse(`--output expected a plan's name, one in .jsonl, .csv or .arrow, got "${target}"`);
-  }
-  // Within a folder of texts the plan would be one of the texts when it is applied.
-  const place = [input]
-    .flat()
-    .find((one) => resolve(target).startsWith(resolve(one) + sep) || isMatch(one, target));
-  if (place === undefined || place === '-') return;
-  call.misuse(`the plan ${target} would be one of the files of ${place}: name another place`);
+  if (target === '-' || PLAN_NAME.test(target)) return;
+  call.misuse(`--output expected a plan's name, one in .jsonl, .csv or .arrow, got "${target}"`);
 }
 
 /**
@@ -161,39 +143,25 @@ async function commonOf(
   return members;
 }
 
-/** Shows the command that makes it so. */
-function sayNext(call: Call, rows: Collection, summary: PlanSummary): void {
-  const input = rows.path;
-  sayTarget(call, summary);
-  if (summary.dropped === 0) return;
-  const target = call.text('output');
-  if (target === undefined || target === '-') {
+/** Says what the plan is for, and where --target-rows was not reached. */
+function sayNext(call: Call, { rows, input }: Collection, dropped: number): void {
+  const wanted = call.number('target-rows');
+  const stay = rows.length - dropped;
+  if (wanted !== undefined && stay > wanted) {
     call.say(
-      'Nothing is changed; -o plan.jsonl writes the plan, a line for each row of these groups.',
-    );
-  } else if (rows.input === null) {
-    call.say(`Nothing is changed. ${target} says which ids to remove from ${nameOfInput(input)}.`);
-  } else {
-    // What came by stdin is in a file of a name that is not known here.
-    const files = input === '-' ? ['IN'] : [input].flat();
-    // What is read in other formats is written as JSONL.
-    const [ending = '.jsonl'] = /\.(?:jsonl|csv|parquet|arrows?)(?:\.gz)?$/i.exec(files[0]) ?? [];
-    const read = ['halfspace', 'dedup', ...files, ...call.given(['from'])];
-    const words = [...read, '--apply', target, '-o', `kept${ending}`];
-    call.say(
-      `Nothing is changed. Read ${target}, turn "drop" to "keep" or delete lines where you think ` +
-        `otherwise, then:\n  ${commandLine(words)}`,
+      `${counted(stay, 'row')} stay, although all duplicates go: a larger --max-distance, or a ` +
+        'lower --min-jaccard or --min-cosine, finds more',
     );
   }
-}
-
-function sayTarget(call: Call, { rows, dropped }: PlanSummary): void {
-  const target = call.number('target-rows');
-  if (target === undefined) return;
-  const stay = rows - dropped;
-  const advice = 'a larger --max-distance, or a lower --min-jaccard or --min-cosine, finds more';
-  const why = stay > target ? `, although all duplicates go: ${advice}` : '';
-  call.say(`--target-rows ${target}: ${counted(stay, 'row')} stay${why}`);
+  if (dropped === 0) return;
+  const target = call.text('output') ?? '-';
+  const next =
+    target === '-'
+      ? '-o plan.jsonl writes the plan'
+      : input === null
+        ? `${target} says which ids to remove from the index`
+        : `read ${target}, turn "drop" to "keep" where you think otherwise, then --apply it`;
+  call.say(`Nothing is changed: ${next}.`);
 }
 
 /**
@@ -238,7 +206,7 @@ async function planAgainst(call: Call, input: Input, needs: CollectionNeeds, kee
     [plan.kept[row], plan.distances[row]] = [0, distances[row]];
   });
   const near = Array.from(nearest, (row) => (row < 0 ? null : String(old.idOf(row))));
-  const dropped = plan.kept.reduce((sum, kept) => sum + 1 - kept, 0);
+  const dropped = droppedOf(plan);
   const known = near.filter((id) => id !== null).length;
   const others = grouped(dropped - known);
   call.say(

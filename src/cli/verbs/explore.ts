@@ -16,8 +16,7 @@ import { atlasFile, heldMap } from '../../explore/server/map';
 import { PlanFile } from '../../explore/server/review';
 import { answersOf, servedPage, singlePage, startServer } from '../../explore/server/server';
 import { isAddress, localName } from '../../formats/web-source';
-import { type Call, OF_ROWS, type RunVerb } from '../call';
-import { commandLine } from '../output/figures';
+import type { Call, RunVerb } from '../call';
 import { sourceOf } from '../output/plan';
 import { openBytes } from '../output/rows';
 
@@ -39,8 +38,7 @@ async function planFileOf(call: Call, path: string): Promise<PlanFile> {
     .replace(/[/\\]+$/, '')
     .replace(/\.[^./\\]+$/, '')}-plan.jsonl`;
   const plan = call.text('plan') ?? usual;
-  const words = ['halfspace', 'dedup', path, ...call.given(OF_ROWS), '-o', plan];
-  return new PlanFile(plan, path, await sourceOf(call, path), commandLine(words));
+  return new PlanFile(plan, path, await sourceOf(call, path));
 }
 
 async function write(call: Call, path: string, output: string): Promise<0> {
@@ -98,7 +96,8 @@ export async function demo(call: Call, runVerb: RunVerb): Promise<0> {
   await call.print(`$ cd ${folder}\n`);
   const page = call.isTerminal ? ['--plan', 'plan.jsonl'] : ['-o', 'page.html'];
   for (const words of [...COMMANDS, [...EXPLORE, ...page]]) {
-    await call.print(`\n$ ${commandLine(['halfspace', ...words])}\n`);
+    const line = words.map((word) => (word.includes(' ') ? `'${word}'` : word)).join(' ');
+    await call.print(`\n$ halfspace ${line}\n`);
     await runVerb(words);
   }
   return 0;

@@ -7,13 +7,11 @@
 
 import { readFile, rmdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { isAddress } from '../../formats/web-source';
 import {
   Codes,
   type Id,
   IndexFolder,
   indexToArrow,
-  type LongCall,
   type OptimizeOptions,
   type RecallReport,
   type SimHasherOptions,
@@ -22,7 +20,6 @@ import {
 import { type EvaluationRows, evaluatedPart } from '../../store/evaluated-parts';
 import { isIndexFolder } from '../../store/generations';
 import type { Call } from '../call';
-import type { Likeness } from '../input/input-rows';
 import {
   appendRows,
   type BuiltIndex,
@@ -55,7 +52,7 @@ export async function run(call: Call): Promise<0> {
   const output = call.text('output');
   if (call.has('merge')) return mergeFolders(call, output);
   const input = call.onlyInput();
-  await checkOptions(call, input, output);
+  checkOptions(call, output);
   if (output === undefined) return showIndex(call, input, await changeFolder(call, input));
   if (FILE.test(output)) return makeFile(call, input, output);
   if (!call.has('append')) return showIndex(call, output, await makeFolder(call, input, output));
@@ -64,8 +61,8 @@ export async function run(call: Call): Promise<0> {
   return showIndex(call, output, report);
 }
 
-/** Refuses what the declarations of options do not, and queries that cannot be read. */
-async function checkOptions(call: Call, input: string, output: string | undefined): Promise<void> {
+/** Refuses what the declarations of options do not. */
+function checkOptions(call: Call, output: string | undefined): void {
   if (output === '-') call.misuse('an index goes to a folder or a file, not to stdout');
   const isFile = output !== undefined && FILE.test(output);
   const ofFolder = ['memory', 'append', 'columns'].find((name) => isFile && call.has(name));
@@ -83,10 +80,6 @@ async function checkOptions(call: Call, input: string, output: string | undefine
   if (call.has('evaluate') && !(call.has('like') && call.has('memory'))) {
     call.misuse('--evaluate is for a part of an index: give --like and --memory too');
   }
-  const file = call.text('queries');
-  if (file === undefined) return;
-  if (file === '-' && input === '-') call.misuse('stdin has the input or the queries, not both');
-  if (file !== '-' && !isAddress(file)) await stat(file); // no such file: the system's own error
 }
 
 async function refuseOther(call: Call, folder: string): Promise<void> {
@@ -148,7 +141,7 @@ async function makeFile(call: Call, input: string, file: string): Promise<0> {
 }
 
 async function evaluationRows(call: Call, folder: IndexFolder): Promise<EvaluationRows> {
-  const { queries, ids } = await readQueries(call, 'evaluate', await likenessOf(folder), false);
+  const { queries, ids } = await readQueries(call, 'evaluate', await likenessOf(folder));
   if (queries instanceof Codes) call.fail('--evaluate expected vectors, got codes');
   return { vectors: queries, ids };
 }
@@ -222,42 +215,26 @@ async function namedIds(word: string): Promise<{ text: string; shown: string }[]
   return all.filter(({ text }) => text !== '');
 }
 
+/** Optimizes for the queries of --queries, which are read like the rows, or for held-out rows. */
 async function optimizeFolder(call: Call, folder: string): Promise<RecallReport> {
   const opened = await IndexFolder.open(folder);
   const memory = call.number('memory');
   if (memory !== undefined) needDense(call, opened.options.vectors);
-  const optimize = (options: OptimizeOptions) => opened.optimize({ ...options, memory });
-  return optimized(call, () => likenessOf(opened), call.has('append'), optimize);
-}
-
-async function optimizeNew(call: Call, built: BuiltIndex): Promise<RecallReport | null> {
-  if (!call.has('optimize')) return null;
-  const { source, index } = built;
-  const like = async () => ({
-    path: source.reader.file,
-    options: { ...index.hasher.options, vectors: index.vectors },
-    text: source.choice.text,
-  });
-  return optimized(call, like, true, (options) => index.optimize(options));
-}
-
-/**
- * Optimizes by the queries of --queries, read like the rows, or by held-out rows, and says what
- * searches find. With `isOther` the options of the call describe another input than the queries.
- */
-async function optimized(
-  call: Call,
-  like: () => Promise<Likeness>,
-  isOther: boolean,
-  optimize: (options: OptimizeOptions & LongCall) => Promise<RecallReport>,
-): Promise<RecallReport> {
   const own = call.has('queries')
-    ? await readQueries(call, 'queries', await like(), isOther)
+    ? await readQueries(call, 'queries', await likenessOf(opened))
     : null;
-  const wanted = { ...wantedOf(call), ...(own !== null && { queries: own.queries }) };
-  const work = () => call.long('optimizing', (long) => optimize({ ...wanted, ...long }));
+  const wanted = { ...wantedOf(call), queries: own?.queries, memory };
+  const work = () => call.long('optimizing', (long) => opened.optimize({ ...wanted, ...long }));
   const report = await (own === null ? work() : own.named(work));
   sayReport(call, report, own);
+  return report;
+}
+
+async function optimizeNew(call: Call, { index }: BuiltIndex): Promise<RecallReport | null> {
+  if (!call.has('optimize')) return null;
+  const wanted = wantedOf(call);
+  const report = await call.long('optimizing', (long) => index.optimize({ ...wanted, ...long }));
+  sayReport(call, report, null);
   return report;
 }
 

@@ -6,7 +6,7 @@
  */
 
 import { LongWork } from '../../base/long-work';
-import { estimatedName, type Measure, measureOf } from '../../codes/measure';
+import { estimatedName, measureOf } from '../../codes/measure';
 import type { IdKind } from '../../index/ids';
 import {
   Codes,
@@ -25,7 +25,6 @@ import { Embedder } from '../../text/embed';
 import { packVectors } from '../../vectors/vectors';
 import type { Call } from '../call';
 import { openInputRows, type RowVectorsOrCodes, textHasherOf } from '../input/input-rows';
-import { estimatedNearness, LEAST } from '../input/near';
 import { namedColumns } from '../input/open-input';
 import {
   carriedReader,
@@ -56,7 +55,7 @@ export async function run(call: Call): Promise<0> {
   checkQueries(call);
   const folder = await openSaved(call, path);
   const measure = measureOf(folder.options.projection);
-  const request = requestOf(call, { bits: folder.options.bits as number, measure });
+  const request = requestOf(call);
   const shown = shownColumns(call, folder);
   checkFilter(call, folder);
   const index = await opened(call, folder);
@@ -120,16 +119,11 @@ async function opened(call: Call, folder: SavedIndex): Promise<SearchedIndex> {
   });
 }
 
-/**
- * The 10 nearest rows or those of -k; with --max-distance, --min-cosine or --min-jaccard all rows
- * within a distance, by which a similarity is estimated. Refuses options that exclude each other.
- */
-function requestOf(call: Call, made: { bits: number; measure: Measure }) {
-  const isWithin = ['max-distance', ...LEAST].some((name) => call.has(name));
-  const { maxDistance } = isWithin ? estimatedNearness(call, made) : {};
-  const rank = call.has('by-distance') ? ('hamming' as const) : undefined;
-  const k = call.number('k') ?? (isWithin ? Number.MAX_SAFE_INTEGER : 10);
-  return { k, maxDistance, rank };
+/** The 10 nearest rows or those of -k; with --max-distance all rows within it. */
+function requestOf(call: Call) {
+  const maxDistance = call.number('max-distance');
+  const k = call.number('k') ?? (maxDistance === undefined ? 10 : Number.MAX_SAFE_INTEGER);
+  return { k, maxDistance, rank: call.has('by-distance') ? ('hamming' as const) : undefined };
 }
 
 /**

@@ -14,10 +14,9 @@ import {
   shareText,
 } from '../messages';
 import { MapPane } from './map-pane';
-import type { Listed, QueryKind, Store } from './store';
+import type { Listed, Store } from './store';
 
-/** Hits of a search, and values of other columns that a row is listed with, at most. */
-const HITS = 25;
+/** Values of other columns that a row is listed with, at most. */
 const VALUES = 3;
 
 /** The view; `start` is called once, when `about` is known. */
@@ -26,31 +25,19 @@ export class MapView {
 
   constructor(private readonly store: Store) {
     this.#pane = new MapPane(store, {
-      picked: (row) => void (store.source.isHeld ? this.#lasso([row]) : this.#find({ row })),
+      picked: (row) => void (store.source.isHeld ? this.#lasso([row]) : this.#find(row)),
       lassoed: (rows) => void this.#lasso(rows),
     });
   }
 
   async start(): Promise<void> {
     const { store } = this;
-    store.change({ queryKind: store.state.about?.hasText ? 'text' : 'id' });
-    await this.#list();
+    await this.#find();
     const map = await store.attemptSlowly(() => store.source.ask('map', null));
     if (map === undefined) return;
     store.change({ map });
     this.#pane.show(map);
     this.#mark();
-  }
-
-  /** Lists the rows that meet the filter, in place of hits; the other points fade. */
-  async #list(): Promise<void> {
-    const { store } = this;
-    const { filter } = store.state;
-    const answer = await store.attempt(() => store.source.ask('rows', { filter }));
-    if (answer === undefined) return this.#showNothing();
-    const { cards, total, matching } = answer;
-    this.#show({ kind: matching === null ? 'all' : 'filtered', cards, total });
-    this.#pane.only(matching);
   }
 
   /** After a question that failed: what was listed before must not pass for its answer. */
@@ -67,29 +54,24 @@ export class MapView {
 
   #mark(): void {
     const { listed } = this.store.state;
-    if (listed?.kind === 'hits') this.#pane.mark(listed.hits, listed.query);
-    else this.#pane.mark([], null);
+    const isSearch = listed !== null && listed.compared !== null;
+    this.#pane.mark(isSearch ? listed.cards : [], listed?.near ?? null);
   }
 
-  /** Searches for what is typed; lists rows if that is nothing. */
-  async #search(): Promise<void> {
-    const { query, queryKind } = this.store.state;
-    await (query.trim() === '' ? this.#list() : this.#find({ [queryKind]: query }));
-  }
-
-  /** Searches among the rows that meet the filter; lists and marks the hits. */
-  async #find(asked: { text?: string; id?: string; row?: number }): Promise<void> {
+  /** Finds what is near a row, else near what is typed, else all rows that meet the filter. */
+  async #find(row?: number): Promise<void> {
     const { store } = this;
-    const question = { ...asked, k: HITS, filter: store.state.filter };
+    const { query, filter } = store.state;
     store.change({ isBusy: true, suggested: [] });
-    const found = await store.attemptSlowly(() => store.source.ask('search', question));
+    const asked = { query, row, filter };
+    const found = await store.attemptSlowly(() => store.source.ask('find', asked));
     store.change({ isBusy: false });
     if (found === undefined) return this.#showNothing();
     // What was shown before, as the rows of a lasso, must not pass for those that were searched.
     this.#pane.only(found.matching);
-    // A search for a row is shown as one by its id, also after a click on the map.
-    if (found.query !== null) store.change({ query: found.query.id, queryKind: 'id' });
-    this.#show({ kind: 'hits', ...found });
+    // A click on the map is shown as a query too.
+    if (found.near !== null) store.change({ query: found.near.id });
+    this.#show({ ...found, isLasso: false });
     this.#pane.showMarked();
   }
 
@@ -100,7 +82,8 @@ export class MapView {
     const cards = await store.attempt(() => store.source.ask('cards', asked));
     store.change({ isLasso: false });
     if (cards === undefined) return;
-    this.#show({ kind: 'lasso', cards, total: rows.length });
+    const base = { near: null, compared: null, matching: null };
+    this.#show({ ...base, cards, total: rows.length, isLasso: true });
     this.#pane.only(rows.length === 0 ? null : rows);
   }
 
@@ -126,27 +109,23 @@ export class MapView {
   async #typed(query: string): Promise<void> {
     const { store } = this;
     store.change({ query });
-    const isId = store.state.queryKind === 'id' && query.trim() !== '';
-    const suggested = isId ? await store.source.ask('ids', { text: query }).catch(() => []) : [];
+    const asked = query.trim();
+    const suggested =
+      asked === '' ? [] : await store.source.ask('ids', { text: asked }).catch(() => []);
     if (store.state.query === query) store.change({ suggested });
   }
 
-  /** The fields of query and filter. Enter searches, or lists rows where there is no query. */
+  /** The fields of query and filter. Enter finds by both. */
   #form(): TemplateResult {
-    const { filter, about } = this.store.state;
+    const { filter, about, isBusy } = this.store.state;
     const { isHeld } = this.store.source;
     const [column] = about?.columns ?? [];
     const hint = column === undefined ? 'no columns to filter by' : `Filter: ${column} = 'value'`;
-    const isFiltered = (event: KeyboardEvent) => {
-      if (event.key !== 'Enter') return;
-      event.preventDefault();
-      void (this.store.state.listed?.kind === 'hits' ? this.#search() : this.#list());
-    };
     return html`<form
       class="search"
       @submit=${(event: Event) => {
         event.preventDefault();
-        void this.#search();
+        void this.#find();
       }}
     >
       ${isHeld ? html`<p class="note">To search, use halfspace explore</p>` : this.#query()}
@@ -160,49 +139,28 @@ export class MapView {
           placeholder=${isHeld ? 'Only rows with these words' : hint}
           .value=${filter}
           @input=${(event: Event) => this.store.change({ filter: typedIn(event) })}
-          @keydown=${isFiltered}
         />
-        <button type="button" @click=${() => void this.#list()}>Filter</button>
+        <button class="main" ?disabled=${isBusy}>${isHeld ? 'Filter' : 'Search'}</button>
       </div>
     </form>`;
   }
 
-  /** What a query is, and its field. */
   #query(): TemplateResult {
-    const { queryKind, query, suggested, isBusy } = this.store.state;
-    return html`${this.#kinds()}
-      <div class="field">
-        <input
-          id="query"
-          type="search"
-          list="ids"
-          dir="auto"
-          autocomplete="off"
-          spellcheck="false"
-          aria-label=${queryKind === 'id' ? 'Id of the row' : 'Query by text'}
-          placeholder=${queryKind === 'id' ? 'an id' : 'some words'}
-          .value=${query}
-          @input=${(event: Event) => void this.#typed(typedIn(event))}
-        />
-        <datalist id="ids">${suggested.map((id) => html`<option value=${id}></option>`)}</datalist>
-        <button class="main" ?disabled=${isBusy}>Search</button>
-      </div>`;
-  }
-
-  /** Buttons for what a query can be: a text, or the id of a row. */
-  #kinds(): TemplateResult | typeof nothing {
-    const { queryKind, about } = this.store.state;
-    if (!about?.hasText) return nothing;
-    const kind = (value: QueryKind, name: string) => html`<label
-      ><input
-        type="radio"
-        name="kind"
-        .checked=${value === queryKind}
-        @change=${() => this.store.change({ queryKind: value, suggested: [] })}
-      /><span>${name}</span></label
-    >`;
-    return html`<div class="kinds" role="radiogroup" aria-label="What to search by">
-      ${kind('text', 'Text')} ${kind('id', 'Near a row')}
+    const { query, suggested } = this.store.state;
+    return html`<div class="field">
+      <input
+        id="query"
+        type="search"
+        list="ids"
+        dir="auto"
+        autocomplete="off"
+        spellcheck="false"
+        aria-label="Query: the id of a row, or words"
+        placeholder="The id of a row, or words"
+        .value=${query}
+        @input=${(event: Event) => void this.#typed(typedIn(event))}
+      />
+      <datalist id="ids">${suggested.map((id) => html`<option value=${id}></option>`)}</datalist>
     </div>`;
   }
 
@@ -211,24 +169,25 @@ export class MapView {
     const { listed, isBusy, status } = this.store.state;
     if (isBusy) return makingView(status, 'searching');
     if (listed === null) return nothing;
-    const rows = listed.kind === 'hits' ? listed.hits : listed.cards;
+    const { cards, compared, matching, isLasso } = listed;
+    const isAll = compared === null && matching === null && !isLasso;
     return html`<div class="found">
         <h2><span role="status">${titleOf(listed)}</span></h2>
         ${
-          listed.kind === 'all'
+          isAll
             ? nothing
             : html`<button class="quiet" @click=${() => this.#clear()}>Show all</button>`
         }
-        ${listed.kind === 'hits' ? html`<span class="note">${listed.compared}</span>` : nothing}
+        ${compared === null ? nothing : html`<span class="note">${compared}</span>`}
       </div>
       <ol class="list" tabindex="0" aria-label="Rows">
-        ${rows.map((row) => this.#item(row))}
+        ${cards.map((row) => this.#item(row))}
       </ol>`;
   }
 
   #clear(): void {
     this.store.change({ query: '', filter: '' });
-    void this.#list();
+    void this.#find();
   }
 
   /** A row as an item of the list; of a hit with its similarity and distance. */
@@ -248,7 +207,7 @@ export class MapView {
                 class="link"
                 dir="auto"
                 title="Find what is near"
-                @click=${() => void this.#find({ row: row.row })}
+                @click=${() => void this.#find(row.row)}
               >
                 ${row.id}
               </button>`
@@ -302,14 +261,12 @@ export class MapView {
 
 const typedIn = (event: Event) => (event.target as HTMLInputElement).value;
 
-function titleOf(listed: Listed): TemplateResult {
-  if (listed.kind === 'hits') {
-    const { hits, query } = listed;
-    const of = query === null ? nothing : html` near <b dir="auto">${query.id}</b>`;
-    return html`${counted(hits.length, 'row')}${of}`;
+function titleOf({ cards, near, compared, total, matching, isLasso }: Listed): TemplateResult {
+  if (compared !== null) {
+    const of = near === null ? nothing : html` near <b dir="auto">${near.id}</b>`;
+    return html`${counted(cards.length, 'row')}${of}`;
   }
-  const { cards, total, kind } = listed;
-  const what = { all: '', filtered: ' match', lasso: ' in the lasso' }[kind];
+  const what = isLasso ? ' in the lasso' : matching === null ? '' : ' match';
   const more = total > cards.length ? `, the first ${cards.length} listed` : '';
   return html`${counted(total, 'row')}${what}${more}`;
 }

@@ -8,6 +8,7 @@ import {
   type About,
   type Card,
   type DecideRequest,
+  type FindAnswer,
   type GroupAnswer,
   type Held,
   MAX_CARDS,
@@ -15,26 +16,16 @@ import {
   type Question,
   type Questions,
   type ReviewAnswer,
-  type SearchAnswer,
   type Status,
 } from '../messages';
 
 /** The views of the page; one is shown at a time. */
 export type View = 'map' | 'review';
 
-/**
- * What the panel next to the map lists: all rows, those that meet the filter, those in a lasso, or
- * hits of a search.
- */
-export type Listed =
-  | {
-      readonly kind: 'all' | 'filtered' | 'lasso';
-      readonly cards: readonly Card[];
-      readonly total: number;
-    }
-  | ({ readonly kind: 'hits' } & SearchAnswer);
-
-export type QueryKind = 'text' | 'id';
+/** What the panel next to the map lists: what was found, or the rows in a lasso. */
+export interface Listed extends FindAnswer {
+  readonly isLasso: boolean;
+}
 
 /** Answers of the server, null until they come, and what the user has chosen and typed. */
 interface State {
@@ -45,7 +36,6 @@ interface State {
   readonly error: string | null;
 
   readonly map: MapAnswer | null;
-  readonly queryKind: QueryKind;
   readonly query: string;
   /** Ids that contain what is typed, those that begin with it first. */
   readonly suggested: readonly string[];
@@ -77,7 +67,6 @@ export class Store {
     status: { label: '', share: null },
     error: null,
     map: null,
-    queryKind: 'id',
     query: '',
     suggested: [],
     filter: '',
@@ -179,7 +168,7 @@ async function askHeld<Q extends Question>(
   const answers: { [R in Question]?: () => Questions[R][1] | null } = {
     about: () => about,
     map: () => map,
-    rows: () => rowsHeld(cards, given),
+    find: () => rowsHeld(cards, given),
     cards: () => cardsHeld(cards, given),
   };
   const answer = answers[question]?.();
@@ -193,15 +182,13 @@ function cardsHeld(cards: readonly Card[], { rows }: Questions['cards'][0]): rea
   return rows.flatMap((row) => cards.find((card) => card.row === row) ?? []);
 }
 
-function rowsHeld(cards: readonly Card[], { filter }: Questions['rows'][0]) {
-  const some = cards.filter(meets(filter));
-  const matching = filter.trim() === '' ? null : some.map(({ row }) => row);
-  return { total: some.length, matching, cards: some.slice(0, MAX_CARDS) };
-}
-
-/** A card meets a filter that its texts contain, in any case: this page does not parse filters. */
-function meets(filter: string): (card: Card) => boolean {
+/** Rows whose texts contain the filter, in any case: this page does not parse filters. */
+function rowsHeld(all: readonly Card[], { filter }: Questions['find'][0]): FindAnswer {
   const needle = filter.trim().toLowerCase();
-  return ({ id, text, values }) =>
-    [id, text ?? '', ...values.map(([, value]) => value)].join(' ').toLowerCase().includes(needle);
+  const some = all.filter(({ id, text, values }) =>
+    [id, text ?? '', ...values.map(([, value]) => value)].join(' ').toLowerCase().includes(needle),
+  );
+  const matching = needle === '' ? null : some.map(({ row }) => row);
+  const cards = some.slice(0, MAX_CARDS);
+  return { near: null, cards, compared: null, total: some.length, matching };
 }

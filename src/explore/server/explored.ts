@@ -25,14 +25,15 @@ import { presentRows, reordered, rowsOf } from '../../near/rows';
 import { embed, type Id, type RowBatch, type SimHashIndex, type TextModel } from '../../node';
 import { isIndexFolder } from '../../store/generations';
 import { codePoints, type MapPoints } from '../layout/map-rows';
-import type { About, Card, SearchAnswer, SearchRequest } from '../messages';
+import { type About, type Card, type FindAnswer, type FindRequest, MAX_CARDS } from '../messages';
 import { WordSearch } from './word-search';
 
 /** Characters, at most, of a value on a card, and of a text that is compared. */
 const SNIPPET = 280;
 const LONG_TEXT = 20_000;
-/** Ids that are suggested, at most. */
+/** Ids that are suggested, and hits of a search, at most. */
 const MAX_IDS = 10;
+const HITS = 25;
 
 /**
  * Opens an index folder, or reads a file and hashes it by the options of the call. All rows are in
@@ -90,10 +91,8 @@ export class Explored {
   readonly #names: readonly string[];
   /** The texts by their words, read at the first call. */
   readonly #wordSearch = once(async () => {
-    const [name, columns] = [this.textColumn, this.parts.columns];
-    if (name === null || columns === null) {
-      throw new RangeError('the rows have no texts: search by a row');
-    }
+    const name = this.textColumn as string;
+    const columns = this.parts.columns as RowBatch;
     const read = (first: number, end: number) =>
       Array.from(columns.slice(first, end).values(name), (value) => String(value ?? ''));
     return this.parts.inStage('reading words', (call) =>
@@ -116,10 +115,9 @@ export class Explored {
 
   /** The rows that meet a filter, ascending. */
   rowsThatMeet(filter: string): Uint32Array {
-    const { index, columns } = this.parts;
+    const { columns } = this.parts;
     return rowsThatMeet(filter, this.rows, (name) => {
       if (columns !== null && this.#names.includes(name)) return comparable(columns, name);
-      if (name === 'id') return Array.from(this.rows, (row) => index.idOf(row));
       throw new RangeError(`no column "${name}", there are ${this.#names.join(', ') || 'none'}`);
     });
   }
@@ -131,7 +129,6 @@ export class Explored {
       rows: this.rows.length,
       bits,
       measure: hasher.projection === 'minwise' ? 'Jaccard similarity' : 'cosine',
-      hasText: this.textColumn !== null || this.parts.model !== null,
       columns: this.#names,
     };
   }
@@ -218,40 +215,46 @@ export class Explored {
   }
 
   /**
-   * The k rows nearest to a text, a row or an id, among those that meet the filter. A row does not
-   * find itself. A text is compared by the model of the vectors, else by its words with all texts.
+   * The rows that meet the filter, or those of them that are nearest to a query: a row, whose id
+   * goes before a text. A row does not find itself. A text is compared by the model of the vectors,
+   * else by its words with all texts.
    */
-  async search({ text, id, row: given, k, filter }: SearchRequest): Promise<SearchAnswer> {
+  async find({ query, row, filter }: FindRequest): Promise<FindAnswer> {
     const allowed = this.rowsThatMeet(filter);
-    const isByWords = text !== undefined && this.parts.model === null;
-    const words = isByWords ? await this.#wordSearch() : null;
-    const row = id === undefined ? given : this.#rowNamed(id);
-    const { hits, compared } =
-      words === null
-        ? await this.#nearestTo(text ?? this.checkRow(row), k, allowed)
-        : this.#nearestByWords(words, text ?? '', k, allowed);
+    const matching = filter.trim() === '' ? null : [...allowed];
+    const base = { total: allowed.length, matching };
+    const like = row ?? this.#rowNamed(query) ?? query;
+    if (like === '') {
+      const cards = this.cardsOf([...allowed.subarray(0, MAX_CARDS)]);
+      return { ...base, near: null, cards, compared: null };
+    }
+    const isByWords = typeof like === 'string' && this.parts.model === null;
+    if (isByWords && this.textColumn === null) {
+      throw new RangeError(`no row has the id ${like}, and the rows have no texts`);
+    }
+    const { hits, compared } = isByWords
+      ? this.#nearestByWords(await this.#wordSearch(), like, allowed)
+      : await this.#nearestTo(like, allowed);
     const cards = this.cardsOf(hits.map((hit) => hit.row));
     return {
-      query: text === undefined ? this.cardsOf([row as number])[0] : null,
-      hits: hits.map((hit, i) => ({ ...hit, ...cards[i] })),
+      ...base,
+      near: typeof like === 'number' ? this.cardsOf([like])[0] : null,
+      cards: hits.map((hit, i) => ({ ...hit, ...cards[i] })),
       compared,
-      matching: filter.trim() === '' ? null : [...allowed],
     };
   }
 
-  /** The row whose id a text means; throws a RangeError where there is none. */
-  #rowNamed(text: string): number {
-    const id = idNamed(this.index, text.trim());
-    const held = id === undefined ? undefined : this.index.get(id);
-    if (held === undefined) throw new RangeError(`no row has the id ${text.trim()}`);
-    return held.row;
+  /** The row of an id; undefined where there is none. */
+  #rowNamed(text: string): number | undefined {
+    const id = idNamed(this.index, text);
+    return id === undefined ? undefined : this.index.get(id)?.row;
   }
 
   /** Hits without their cards, by words: exact. */
-  #nearestByWords(words: WordSearch, text: string, k: number, allowed: Uint32Array) {
+  #nearestByWords(words: WordSearch, text: string, allowed: Uint32Array) {
     const isAllowed = new Uint8Array(this.rows.length);
     for (const position of positionsIn(this.rows, allowed)) isAllowed[position] = 1;
-    const { texts, cosines } = words.nearest(text, k, (position) => isAllowed[position] === 1);
+    const { texts, cosines } = words.nearest(text, HITS, (position) => isAllowed[position] === 1);
     const hits = Array.from(texts, (position, i) => {
       return { row: this.rows[position], similarity: cosines[i], distance: null };
     });
@@ -259,7 +262,7 @@ export class Explored {
   }
 
   /** Hits near a text or a row without their cards, by the index; of sparse rows exactly. */
-  async #nearestTo(like: string | number, k: number, allowed: Uint32Array) {
+  async #nearestTo(like: string | number, allowed: Uint32Array) {
     const { index } = this;
     const isRow = typeof like === 'number';
     const held = isRow ? index.get(index.idOf(like) as Id) : undefined;
@@ -269,7 +272,7 @@ export class Explored {
     const others = allowed.filter((other) => other !== like);
     const isSparse = index.vectors === 'sparse';
     const found = index.search(query, {
-      k,
+      k: HITS,
       explain: true,
       filter: others,
       ...(isSparse && { probes: ALL_PARTITIONS, oversample: Math.max(1, others.length) }),

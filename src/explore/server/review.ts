@@ -214,15 +214,11 @@ export class PlanFile {
   /** What `stateOf` said when we last read or wrote the file. */
   #known: string | null = null;
 
-  /**
-   * `source` is the checksum of `input`, from which the rows came; null to compare none. `maker` is
-   * the command line that makes the file, for the error where it is not there.
-   */
+  /** `source` is the checksum of `input`, from which the rows came; null to compare none. */
   constructor(
     readonly path: string,
     private readonly input: string,
     private readonly source: string | null,
-    private readonly maker: string,
   ) {}
 
   /** True if the plan compares texts by cosine or distance; false if as sets, or without a plan. */
@@ -239,7 +235,7 @@ export class PlanFile {
   async read(maxRows: number): Promise<DedupPlan> {
     this.#known = await stateOf(this.path);
     if (this.#known === null) {
-      const advice = `make it by ${this.maker}, then load this page again`;
+      const advice = `make it by halfspace dedup -o ${this.path}, then load this page again`;
       throw new RangeError(`there is no plan ${this.path}: ${advice}`);
     }
     const { plan, sources } = await readPlanLines(this.path, maxRows);

@@ -14,7 +14,7 @@ import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { checkInteger, checkOneOf, checkText, messageOf, wrongType } from '../../base/check';
+import { checkOneOf, checkText, messageOf, wrongType } from '../../base/check';
 import type { Call } from '../../cli/call';
 import { jsonOf } from '../../cli/output/figures';
 import { mapRows } from '../layout/map-rows';
@@ -24,8 +24,6 @@ import {
   MAX_CARDS,
   type Question,
   type Questions,
-  type RowsAnswer,
-  type SearchRequest,
   type Status,
 } from '../messages';
 import { type Explored, once } from './explored';
@@ -163,9 +161,6 @@ function isEqual(given: string, token: string): boolean {
   return a.length === b.length && timingSafeEqual(a, b);
 }
 
-/** Hits of one search, at most. */
-const MAX_HITS = 1000;
-
 type Given = Readonly<Record<string, unknown>>;
 /** What answers each question. */
 type Answers = {
@@ -189,10 +184,14 @@ export function answersOf(call: Call, explored: Explored, planFile: PlanFile): A
   const answers: Answers = {
     status: () => status,
     about: () => explored.about(),
-    rows: ({ filter }) => rowsAnswer(explored, checkText('filter', filter)),
+    find: ({ query, row, filter }) =>
+      explored.find({
+        query: checkText('query', query).trim(),
+        ...(row !== undefined && { row: explored.checkRow(row) }),
+        filter: checkText('filter', filter),
+      }),
     cards: ({ rows }) => explored.cardsOf(rowsOf(explored, rows)),
     ids: ({ text }) => explored.idsLike(checkText('text', text)),
-    search: (asked) => explored.search(searchOf(explored, asked)),
     map,
     review: async () => (await review()).answer(),
     group: async ({ group }) => (await review()).group(group as number),
@@ -214,23 +213,6 @@ export function answersOf(call: Call, explored: Explored, planFile: PlanFile): A
 function rowsOf(explored: Explored, rows: unknown): number[] {
   if (!Array.isArray(rows)) throw wrongType('rows', 'an array', rows);
   return rows.slice(0, MAX_CARDS).map((row) => explored.checkRow(row));
-}
-
-function rowsAnswer(explored: Explored, filter: string): RowsAnswer {
-  const rows = explored.rowsThatMeet(filter);
-  return {
-    total: rows.length,
-    matching: filter.trim() === '' ? null : [...rows],
-    cards: explored.cardsOf([...rows.subarray(0, MAX_CARDS)]),
-  };
-}
-
-/** A search, checked: by a text, an id or a row, the first of these that is given. */
-function searchOf(explored: Explored, { text, id, row, k, filter }: Given): SearchRequest {
-  const base = { k: checkInteger('k', k, 1, MAX_HITS), filter: checkText('filter', filter) };
-  if (text !== undefined) return { ...base, text: checkText('text', text) };
-  if (id !== undefined) return { ...base, id: checkText('id', id) };
-  return { ...base, row: explored.checkRow(row) };
 }
 
 /** A decision whose fields have the right types; `Review` compares what they say with the plan. */

@@ -34,8 +34,6 @@ describe('parseFilter', () => {
       '(a = 1 or b = 1) and c = 1',
       (a: number, b: number, c: number) => (a === 1 || b === 1) && c === 1,
     ],
-    ['not a = 1 and not (b = 1 or c = 1)', (a: number, b: number, c: number) => a + b + c === 0],
-    ['a between 1 and 2 or b not between 0 and 0', (a: number, b: number) => a === 1 || b === 1],
     ['a not in (0, 2) and (c)=0', (a: number, _: number, c: number) => a === 1 && c === 0],
   ])('%j is what it says, of all truths', (text, isRight) => {
     const bits = (i: number) => [0, 1, 2, 3, 4, 5, 6, 7].map((row) => (row >> i) & 1);
@@ -61,22 +59,22 @@ describe('parseFilter', () => {
     const columns = { a: [1, null, 2], b: [null, null, 5] };
     expect(rowsOf('a is null', columns)).toEqual([1]);
     expect(rowsOf('a IS NOT NULL and b is null', columns)).toEqual([0]);
-    expect(rowsOf('not a = 1', columns)).toEqual([2]);
-    expect(rowsOf('not (a = 1 and b = 5)', columns)).toEqual([2]);
     expect(rowsOf('a = 1 or b = 5', columns)).toEqual([0, 2]);
-    expect(rowsOf('not (a in (1) or b = 5)', columns)).toEqual([]);
+    for (const text of ['a not in (1)', 'a != 1', "a not like '1'", 'a > 1']) {
+      expect(rowsOf(text, columns)).toEqual([2]);
+    }
   });
 
   it.each([
     ['', 'expected a column at its end'],
-    ['a', 'expected one of = != < <= > >= in like between is at its end'],
+    ['a', 'expected one of = != < <= > >= in like is at its end'],
     ['a =', 'expected a value at its end'],
-    ['a ~ 3', 'expected one of = != < <= > >= in like between is, got "~"'],
+    ['a ~ 3', 'expected one of = != < <= > >= in like is, got "~"'],
     ['a = b c', 'expected "and" or "or" (quote values that have blanks), got "c"'],
     ['(a = b', 'expected ")" at its end'],
-    ['a not = b', 'expected in, like or between after "not", got "="'],
+    ['a not = b', 'expected in or like after "not", got "="'],
     ['a is 3', 'expected "null" after is, got "3"'],
-    ['a between 1 or 2', 'expected "and" after between, got "or"'],
+    ['not a = b', 'expected one of = != < <= > >= in like is, got "a"'],
     ['('.repeat(9999), 'has more than 100 parts in parts'],
     ['a = b and', 'expected a column at its end'],
     ['a in b', 'expected "(" after in'],
@@ -136,12 +134,12 @@ describe('meets', () => {
 
   it('refuses a word for a column of numbers', () => {
     expect(() => met('a = many', [1, 2])).toThrow('column "a" holds numbers, got "many"');
-    expect(() => met('a between 9 and many', [1, 2])).toThrow('numbers, got "many"');
+    expect(() => met('a in (9, many)', [1, 2])).toThrow('numbers, got "many"');
   });
 });
 
-it('decimals are compared as numbers, large ones without a fraction', () => {
-  const cents = [-250n, 0n, 900n, 1000n, 12345678901234567890n];
+it('decimals are compared as numbers', () => {
+  const cents = [-250n, 0n, 900n, 1000n];
   const words = cents.flatMap((value) => [0n, 32n, 64n, 96n].map((bit) => value >> bit));
   const data = makeData({
     type: new Decimal(2, 38, 128),
@@ -152,5 +150,5 @@ it('decimals are compared as numbers, large ones without a fraction', () => {
   const schema = new Schema([new Field('price', data.type, true)]);
   const batch = RowBatch.fromArrow(recordBatch(schema, [data], cents.length));
   expect(batch.values('price').slice(0, 3)).toEqual(['-2.50', '0.00', '9.00']);
-  expect(comparable(batch, 'price')).toEqual([-2.5, 0, 9, 10, 123456789012345678n]);
+  expect(comparable(batch, 'price')).toEqual([-2.5, 0, 9, 10]);
 });

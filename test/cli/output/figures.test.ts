@@ -1,12 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { parseBytes } from '../../../src/base/check';
-import {
-  bytesText,
-  counted,
-  differing,
-  durationText,
-  grouped,
-} from '../../../src/cli/output/figures';
+import { bytesText, counted, durationText, grouped } from '../../../src/cli/output/figures';
 import { progressLine } from '../../../src/cli/talk';
 
 describe('figures', () => {
@@ -43,27 +37,5 @@ describe('a line of progress', () => {
     ['no more than all', 1_000_001, 1_000_000, 'reading  100 %  0.0 s left'],
   ])('tells %s', (_, done, total, line) => {
     expect(progressLine('reading', { done, total, seconds: 2 })).toBe(line);
-  });
-});
-
-describe('excerpts of two texts', () => {
-  const long = Array.from({ length: 2000 }, (_, i) => `word${i}`).join(' ');
-  it.each([
-    ['that differ at their end alone', `${long} here`, `${long} there`],
-    ['whose lines break elsewhere before', `a\n\n${long} here`, ` a ${long} there`],
-    ['without blanks', `${'字'.repeat(500)}一`, `${'字'.repeat(500)}二`],
-    ['of which one ends earlier', long, `${long} more`],
-    ['that differ in a blank', 'foo bar', 'foobar'],
-  ])('%s show the difference', (_, one, other) => {
-    const [a, b] = differing(one, other);
-    expect(a).not.toBe(b);
-    for (const shown of [a, b]) expect(Array.from(shown).length).toBeLessThanOrEqual(61);
-  });
-
-  it('are whole where the texts are short, and from shortly before the difference in others', () => {
-    expect(differing('a  b\nc', 'a b d ')).toEqual(['a b c', 'a b d']);
-    const [a, b] = differing(`${long} here`, `${long}\tthere`);
-    expect([a, b]).toEqual(['…word1998 word1999 here', '…word1998 word1999 there']);
-    expect(differing(long, long)[0]).toBe(differing(long, long)[1]);
   });
 });

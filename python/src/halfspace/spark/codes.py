@@ -48,7 +48,6 @@ def fingerprint(
     bits: int = 256,
     seed: int = 0,
     projection: str | None = None,
-    on_error: str = "stop",
     output: str = "code",
     keep_columns: bool = False,
     **text: object,
@@ -56,9 +55,8 @@ def fingerprint(
     """The rows with a column `output` of codes as bytes in place of what is hashed: a column of vectors
     (arrays of numbers), of texts, or of sparse rows (a map, or two columns: indices and values). With
     `keep_columns` this stays. All columns go through Python: select those that are wanted. A null, a text
-    without words and a zero vector have a null code. `on_error="null"`: so have rows that cannot be
-    hashed. Further options, for texts: tokens, counting, and frequencies, a path that each
-    worker has of a table that `halfspace frequencies` made of a sample.
+    without words and a zero vector have a null code. Further options, for texts: tokens, counting, and
+    frequencies, a path that each worker has of a table that `halfspace frequencies` made of a sample.
 
     >>> codes = fingerprint(rows.select("id", "embedding"), "embedding", bits=128)
     """
@@ -67,7 +65,7 @@ def fingerprint(
     names = [f"c{i}" for i in range(len(columns))]
     is_text = isinstance(rows.schema[columns[0]].dataType, StringType)
     words = ["fingerprint", "-", "-q", "--text" if is_text else "--vector", ",".join(names)]
-    words += options(bits=bits, seed=seed, projection=projection, on_error=on_error, **text)
+    words += options(bits=bits, seed=seed, projection=projection, **text)
 
     def codes(batches: Batches) -> Batches:
         waiting: list[pa.RecordBatch] = []
