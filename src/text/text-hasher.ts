@@ -20,11 +20,11 @@ import { type FrequencyEntries, FrequencyTable } from './frequency-table';
 import {
   BandKeys,
   countsOf,
+  hashTokens,
   type MemberCounts,
-  type MemberReader,
   type MinBands,
-  readerOf,
-  SetReader,
+  type SetReader,
+  setReaderOf,
 } from './text-set';
 import { type Splitter, splitterOf, type Tokens } from './tokens';
 
@@ -100,9 +100,8 @@ export class TextHasher {
   readonly #frequencies: FrequencyTable | null;
   /** Of which another thread makes an equal hasher; null if it cannot have the tokens. */
   readonly #options: TextState['options'] | null;
-  readonly #reader: MemberReader;
-  /** Makes codes where only the set of the tokens counts, not weights; else null. */
-  readonly #sets: SetReader | null;
+  /** Reads texts by their words; null where tokens are strings. */
+  readonly #reader: SetReader | null;
   /** Inverse frequencies by the number of documents with a word, of so many documents. */
   readonly #inverse = new Map<number, number>();
   #documents = 0;
@@ -123,9 +122,7 @@ export class TextHasher {
       frequencies.checkOrigin({ tokens: this.tokensName });
     }
     this.#frequencies = frequencies ?? null;
-    this.#reader = readerOf(projection, splitter);
-    const isSet = projection === 'minwise' && frequencies === undefined;
-    this.#sets = isSet && this.#reader instanceof SetReader ? this.#reader : null;
+    this.#reader = setReaderOf(projection, splitter);
     this.#options = splitter.isData ? own : null;
   }
 
@@ -186,7 +183,7 @@ export class TextHasher {
 
   /** The dimensions of a text's tokens in the order of the text; some may repeat. */
   members(text: string): BigUint64Array {
-    return this.#reader.membersOf(text).slice();
+    return this.#membersOf(text).slice();
   }
 
   /** The code of a text, a new array. Throws a RangeError for a text without words. */
@@ -247,8 +244,10 @@ export class TextHasher {
   codesOfPart({ texts, firstRow, bands }: TextPart): PartCodes {
     const keys = bands ? new BandKeys(bands) : null;
     const { hasher } = this;
+    // Of a set weights do not count.
+    const sets = hasher.projection === 'minwise' ? this.#reader : null;
     const codes =
-      this.#sets?.codesOf(hasher, texts, firstRow, keys) ??
+      sets?.codesOf(hasher, texts, firstRow, keys) ??
       hasher.hashRows(this.vectorsOf(texts), firstRow);
     return { ...codes, keys: keys?.all() ?? new Uint32Array() };
   }
@@ -259,7 +258,7 @@ export class TextHasher {
       checkInteger('count', count, 0, Number.MAX_SAFE_INTEGER);
     }
     const tokens = [...this.#splitter.split(text)];
-    const members = this.#reader.membersOf(text);
+    const members = this.#membersOf(text);
     const words = new Map(tokens.map((token, i) => [members[i], token]));
     const { indices, values } = this.vectorize(text);
     return Array.from(values, (weight, i) => {
@@ -270,7 +269,12 @@ export class TextHasher {
   }
 
   #countsIn(text: string): MemberCounts {
-    return countsOf(this.#reader.membersOf(text));
+    return countsOf(this.#membersOf(text));
+  }
+
+  /** The numbers of a text's tokens, in its order; the caller may change them until the next. */
+  #membersOf(text: string): BigUint64Array {
+    return this.#reader?.membersOf(text) ?? hashTokens([...this.#splitter.split(text)]);
   }
 
   /** The value of a word: that of its count, by `counting`, times its inverse frequency. */

@@ -21,19 +21,11 @@ import { DENSE_LETTER, hashWord, LETTER, normal, type Splitter, words } from './
 
 const encoder = new TextEncoder();
 
-/** What the tokens of a text are as numbers. */
-export interface MemberReader {
-  /**
-   * The members of a text in their order, repeats included. The caller may change them; they are
-   * valid until the next call.
-   */
-  membersOf(text: string): BigUint64Array;
-}
-
 /** Reads texts as the sets of their runs of `width` words; a shorter text is one run. */
-export class SetReader implements MemberReader {
+export class SetReader {
   constructor(readonly width: number) {}
 
+  /** The members of a text in its order, repeats included; valid until the next set is read. */
   membersOf(text: string): BigUint64Array {
     const { members, memberCount } = this.#read(text);
     return new BigUint64Array(members.buffer, members.byteOffset, memberCount);
@@ -133,22 +125,12 @@ function lettersInto(
 }
 
 /**
- * The fastest reader for these tokens: by words where these are all that counts. Only 'minwise'
- * takes shingles by the numbers of their words; it needs WebAssembly.
+ * The reader of these tokens where words are all that counts; null where texts are split to
+ * strings. Only 'minwise' takes shingles by the numbers of their words; it needs WebAssembly.
  */
-export function readerOf(projection: Projection, { split, wordsInToken }: Splitter): MemberReader {
+export function setReaderOf(projection: Projection, { wordsInToken }: Splitter): SetReader | null {
   const isRead = projection === 'minwise' || (wordsInToken === 1 && hasKernels());
-  if (isRead && wordsInToken !== null) return new SetReader(wordsInToken);
-  return new TokenReader(split);
-}
-
-/** Reads texts by tokens as strings, which any function may make. */
-class TokenReader implements MemberReader {
-  constructor(readonly split: Splitter['split']) {}
-
-  membersOf(text: string): BigUint64Array {
-    return hashTokens([...this.split(text)]);
-  }
+  return isRead && wordsInToken !== null ? new SetReader(wordsInToken) : null;
 }
 
 /** Members of a text, each once, ascending: the halves of each, low before high, and its count. */
@@ -185,7 +167,7 @@ function checkToken(token: unknown): string {
 }
 
 /** The hashes of tokens; the kernel makes many in one call. */
-function hashTokens(tokens: readonly string[]): BigUint64Array {
+export function hashTokens(tokens: readonly string[]): BigUint64Array {
   if (!hasKernels()) return BigUint64Array.from(tokens.map(checkToken), hashWord);
   const starts = new Uint32Array(tokens.length + 1);
   for (let i = 0; i < tokens.length; i++) starts[i + 1] = starts[i] + checkToken(tokens[i]).length;
