@@ -262,7 +262,7 @@ async function inParts(
   const each = queriesPerPart(version, request, count, threadsOf(work.call.threads));
   const results: SearchResult[] = [];
   // Threads have no ids: rows get theirs here.
-  const hasIds = core.ids.kind !== 'row';
+  const hasIds = core.idKind !== 'row';
   const unnamed = { ...version, idOf: (row: number) => row };
   await runJob(
     {

@@ -40,11 +40,6 @@ const SCANNED_PER_FOUND = 16;
  * part of a scan.
  */
 const MIN_SHARE = 1 / 64;
-/**
- * With a filter the nearest 8 k rows are sought first, then 8 times as many each time too few pass.
- */
-const FILTERED = 8;
-
 /** Codes between two looks at the limit. */
 const STEP_CODES = 2 ** 11;
 
@@ -195,52 +190,26 @@ export class DistanceSearch implements Stepped {
 
   /** Compares all codes of a block. */
   #scan(block: Block): void {
-    if (block.first >= block.end) return;
-    const { filter, k } = this.#asked;
-    if (filter === null) {
-      this.#compare(block, this.#best);
-      return;
-    }
-    // More hits are sought until enough of the nearest are accepted.
-    let keys: Float64Array | null = null;
-    for (let want = FILTERED * k; keys === null; want *= FILTERED) {
-      const near = new Smallest(want);
-      this.#compare(block, near);
-      const found = near.result();
-      keys = this.#accepted(found, filter, found.length < want);
-    }
-    for (let i = 0; i < keys.length; i++) this.#best.take(weightOf(keys[i]), rowOf(keys[i]));
-  }
-
-  /** Offers the codes of a block, but those of removed rows, to `near`. */
-  #compare({ codes: { codes, rows }, first, end }: Block, near: Smallest): void {
+    const { codes, rows } = block.codes;
+    const { first, end } = block;
+    if (first >= end) return;
+    const { filter } = this.#asked;
     const hamming = hammingKernel();
     const hits = new Uint32Array(2 * Math.min(STEP_CODES, end - first));
     this.#work.codesCompared += end - first;
     inGrowingSteps(first, end, STEP_CODES, (from, to) => {
       // A lower row may follow at the same distance.
-      const limit = Math.min(this.#limit(this.#best), this.#limit(near)) + 1;
+      const limit = this.#limit(this.#best) + 1;
       const found = hamming.hitsInto(codes, from, to - from, this.#code, limit, hits);
       for (let i = 0; i < 2 * found; i += 2) {
         const row = rows[hits[i]];
-        if (row !== NO_ROW) near.take(hits[i + 1], row);
+        const bits = hits[i + 1];
+        if (row === NO_ROW) continue;
+        // Only rows that can enter are asked for.
+        if (filter !== null && (bits > this.#limit(this.#best) || !filter.accepts(row))) continue;
+        this.#best.take(bits, row);
       }
     });
-  }
-
-  /**
-   * The first k keys whose rows the filter accepts; null if too few of these hits pass and more
-   * must be sought.
-   */
-  #accepted(keys: Float64Array, filter: FilterMemory, isAll: boolean): Float64Array | null {
-    const { bound } = this.#best;
-    const { k } = this.#asked;
-    let [count, next] = [0, 0];
-    for (; next < keys.length && count < k && keys[next] < bound; next++) {
-      if (filter.accepts(rowOf(keys[next]))) keys[count++] = keys[next];
-    }
-    const isEnough = isAll || count === k || next < keys.length;
-    return isEnough ? keys.subarray(0, count) : null;
   }
 }
 

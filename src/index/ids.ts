@@ -3,8 +3,7 @@
  * one row. Where none are given, each row is its own id.
  */
 
-import { checkIds, type Ids, wrongType, wrongValue } from '../base/check';
-import { newSecret, scrambled } from '../base/hash-tables';
+import { checkIds, wrongType, wrongValue } from '../base/check';
 
 /** The name of a row: all rows of an index have ids of one kind. */
 export type Id = string | number | bigint;
@@ -32,201 +31,94 @@ export function idOfKind(id: Id, kind: IdKind | null): Id | null {
 /** Most rows of an index: larger 32-bit numbers have other meanings. */
 export const MAX_ROWS = 0xffff_fff0;
 
-const MIN_CELLS = 16;
+/** A Map holds at most 2^24 entries, so that a lookup has several of at most so many. */
+const MAP_IDS = 2 ** 23;
+/** Bytes that a Map takes for an entry, about. */
+const BYTES_PER_ID = 40;
 
-/**
- * Positions of rows by the hash of their id: a hash table with linear probing of 8 bytes a cell,
- * at most two thirds full, that grows by a quarter, so that 12 to 15 bytes a row find an id. It
- * holds no ids: the caller compares them.
- */
+/** Positions of rows by id. */
 export class IdLookup {
-  readonly #secret = newSecret();
-  /** Positions plus 1; 0 where a cell is free. */
-  #cells: Uint32Array;
-  /** Hashes of what the cells hold, so that growing needs no ids. */
-  #hashes: Int32Array;
-  #count = 0;
-
-  constructor(expected: number) {
-    const size = Math.max(MIN_CELLS, Math.ceil((expected * 3) / 2));
-    this.#cells = new Uint32Array(size);
-    this.#hashes = new Int32Array(size);
-  }
+  readonly #maps: Map<Id, number>[] = [new Map()];
 
   get bytes(): number {
-    return 8 * this.#cells.length;
+    return BYTES_PER_ID * this.#maps.reduce((sum, { size }) => sum + size, 0);
   }
 
-  /** Adds a position, also where its id is there already. */
-  add(id: Id, position: number): void {
-    if (3 * ++this.#count > 2 * this.#cells.length) this.#grow();
-    this.#put(secretHashOf(id, this.#secret), position + 1);
+  /** The position of an id; undefined where there is none. */
+  find(id: Id): number | undefined {
+    for (const map of this.#maps) {
+      const position = map.get(id);
+      if (position !== undefined) return position;
+    }
+    return undefined;
   }
 
-  #put(hash: number, cell: number): void {
-    let at = this.#homeOf(hash);
-    while (this.#cells[at] !== 0) at = this.#after(at);
-    this.#cells[at] = cell;
-    this.#hashes[at] = hash;
+  /** Sets the position of an id, in place of the one before. */
+  set(id: Id, position: number): void {
+    let map = this.#maps.find((one) => one.has(id)) ?? this.#maps[this.#maps.length - 1];
+    if (map.size === MAP_IDS && !map.has(id)) {
+      map = new Map();
+      this.#maps.push(map);
+    }
+    map.set(id, position);
   }
 
-  /** The cell where the search for a hash begins. */
-  #homeOf(hash: number): number {
-    return Math.floor(((hash >>> 0) / 2 ** 32) * this.#cells.length);
-  }
-
-  #after(at: number): number {
-    return at + 1 < this.#cells.length ? at + 1 : 0;
-  }
-
-  /** How many cells lie between two, in the order of the search. */
-  #distance(from: number, to: number): number {
-    return to >= from ? to - from : to - from + this.#cells.length;
-  }
-
-  #grow(): void {
-    const [cells, hashes] = [this.#cells, this.#hashes];
-    const size = Math.ceil(1.25 * cells.length);
-    this.#cells = new Uint32Array(size);
-    this.#hashes = new Int32Array(size);
-    for (let at = 0; at < cells.length; at++) if (cells[at] > 0) this.#put(hashes[at], cells[at]);
-  }
-
-  /** Removes what `add` added: what follows moves up, so that no cell is lost. */
+  /** Removes an id that has this position. */
   remove(id: Id, position: number): void {
-    let at = this.#homeOf(secretHashOf(id, this.#secret));
-    while (this.#cells[at] !== position + 1) {
-      if (this.#cells[at] === 0) return;
-      at = this.#after(at);
-    }
-    this.#count--;
-    for (let next = at; ; ) {
-      next = this.#after(next);
-      if (this.#cells[next] === 0) break;
-      // A cell may move to where its search begins or behind, not before.
-      const home = this.#homeOf(this.#hashes[next]);
-      const isBehind = this.#distance(home, next) < this.#distance(at, next);
-      if (isBehind) continue;
-      this.#cells[at] = this.#cells[next];
-      this.#hashes[at] = this.#hashes[next];
-      at = next;
-    }
-    this.#cells[at] = 0;
-  }
-
-  /** The position of this id for which `isIt` is true; -1 where there is none. */
-  find(id: Id, isIt: (position: number) => boolean): number {
-    const hash = secretHashOf(id, this.#secret);
-    for (let at = this.#homeOf(hash); this.#cells[at] !== 0; at = this.#after(at)) {
-      if (this.#hashes[at] === hash && isIt(this.#cells[at] - 1)) return this.#cells[at] - 1;
-    }
-    return -1;
+    for (const map of this.#maps) if (map.get(id) === position) map.delete(id);
   }
 }
 
-/** A hash under a secret, since ids come from outside. */
-function secretHashOf(id: Id, secret: Uint32Array): number {
-  if (typeof id === 'number' && id === (id | 0)) return scrambled(id, secret);
-  const text = String(id);
-  let hash = secret[0] ^ text.length;
-  const one = secret[1] | 1;
-  for (let i = 0; i < text.length; i++) {
-    hash = Math.imul(hash ^ text.charCodeAt(i), one);
-    hash ^= hash >>> 15;
+/**
+ * Checks the ids of `count` new rows, in an index with ids of this kind. Returns them as the index
+ * holds them, null for rows that are their own ids, and the kind that the index has then.
+ */
+export function newIds(
+  kind: IdKind | null,
+  given: unknown,
+  count: number,
+): { readonly ids: readonly Id[] | null; readonly kind: IdKind | null } {
+  if (given === undefined || given === null) {
+    if (count > 0 && kind !== null && kind !== 'row') {
+      throw wrongType('ids', `ids of kind ${kind}, as the rows before have`, given);
+    }
+    return { ids: null, kind: count === 0 ? kind : 'row' };
   }
-  return scrambled(hash, secret);
+  const ids = Array.from<Id>(checkIds(typedIfBig(given), count));
+  if (count === 0) return { ids: null, kind };
+  if (kind === 'row') throw wrongType('ids', 'none, since the rows before have none', given);
+  const own = typeof (given as readonly Id[])[0] as IdKind;
+  if (kind !== null && own !== kind) {
+    const name = count === 1 ? 'id' : 'ids[0]';
+    throw wrongType(name, `a ${kind}, as the ids before`, (given as readonly Id[])[0]);
+  }
+  return { ids: own === 'number' ? Array.from(ids, Number) : ids, kind: own };
 }
 
-/** Ids that were checked, of rows that will be added. */
-interface CheckedIds {
-  readonly ids: readonly Id[] | null;
-  /** Null where there are no rows, old or new. */
-  readonly kind: IdKind | null;
-}
-
-/** The rules of the ids of one index. */
-export class IdRules {
-  /** Null while there were no rows. */
-  kind: IdKind | null;
-
-  constructor(kind: IdKind | null = null) {
-    this.kind = kind;
-  }
-
-  /**
-   * Checks the kinds of ids for `count` new rows against each other and those that are there.
-   * Changes nothing: `take` does when the rows are added.
-   */
-  check(given: unknown, count: number): CheckedIds {
-    if (count === 0) {
-      if (given !== undefined && given !== null) checkIds(typedIfBig(given), count);
-      return { ids: null, kind: this.kind };
-    }
-    if (given === undefined || given === null) {
-      if (this.kind !== null && this.kind !== 'row') {
-        throw wrongType('ids', `ids of kind ${this.kind}, as the rows before have`, given);
-      }
-      return { ids: null, kind: 'row' };
-    }
-    const checked = checkIds(typedIfBig(given), count);
-    const kind = typeof (given as Ids)[0] as IdKind;
-    if (this.kind === 'row') {
-      throw wrongType('ids', 'none, since the rows before have none', given);
-    }
-    if (this.kind !== null && kind !== this.kind) {
-      const name = count === 1 ? 'id' : 'ids[0]';
-      throw wrongType(name, `a ${this.kind}, as the ids before`, checked[0]);
-    }
-    const ids = kind === 'string' ? (given as readonly string[]) : Array.from(given as Int32Array);
-    if (kind === 'bigint') checkWidth(ids as readonly unknown[] as bigint[]);
-    return { ids, kind };
-  }
-
-  /** Notes the ids of rows that are added. */
-  take({ kind }: CheckedIds): void {
-    this.kind ??= kind;
-  }
-}
-
-/** Finds ids that are given twice, or that belong to a row already. */
-export class IdsOnce {
-  readonly #ids: readonly Id[];
-  readonly #isThere: (id: Id) => boolean;
-  readonly #seen: IdLookup;
-
-  constructor(ids: readonly Id[], isThere: (id: Id) => boolean) {
-    this.#ids = ids;
-    this.#isThere = isThere;
-    this.#seen = new IdLookup(ids.length);
-  }
-
-  /** Throws for one of the ids `first` to `end - 1`; ranges must follow one another. */
-  check(first: number, end: number): void {
-    const ids = this.#ids;
-    for (let i = first; i < end; i++) {
-      const id = ids[i];
-      const isAgain = this.#seen.find(id, (at) => ids[at] === id) >= 0;
-      if (isAgain || this.#isThere(id)) throw duplicate(i, id, ids.length);
-      this.#seen.add(id, i);
-    }
-  }
-}
-
-/** Throws where an id is not a signed integer of 64 bits, as columns of files hold them. */
-function checkWidth(ids: readonly bigint[]): void {
-  ids.forEach((id, i) => {
-    if (BigInt.asIntN(64, id) === id) return;
+/** Bigints as a typed array, for `checkIds`; throws where one is no signed integer of 64 bits. */
+function typedIfBig(given: unknown): unknown {
+  const isBig = given instanceof BigUint64Array;
+  if (!isBig && !(Array.isArray(given) && typeof given[0] === 'bigint')) return given;
+  return BigInt64Array.from(given as Iterable<unknown> & ArrayLike<unknown>, (id, i) => {
+    if (typeof id !== 'bigint') throw wrongType(`ids[${i}]`, 'all strings or all integers', id);
+    if (BigInt.asIntN(64, id) === id) return id;
     throw wrongValue(`ids[${i}]`, 'an integer from -2^63 to 2^63 - 1, or a text', id);
   });
 }
 
-/** Bigints of a plain array as a typed array, for `checkIds`; their width is not checked. */
-function typedIfBig(ids: unknown): unknown {
-  if (!Array.isArray(ids) || typeof ids[0] !== 'bigint') return ids;
-  ids.forEach((id, i) => {
-    if (typeof id !== 'bigint') throw wrongType(`ids[${i}]`, 'all strings or all integers', id);
-  });
-  return BigInt64Array.from(ids);
+/**
+ * Returns a function that throws for one of the ids `first` to `end - 1` which is given twice, or
+ * which `isThere` finds; ranges must follow one another.
+ */
+export function idsOnce(ids: readonly Id[], isThere: (id: Id) => boolean) {
+  const seen = new IdLookup();
+  return (first: number, end: number): void => {
+    for (let i = first; i < end; i++) {
+      const id = ids[i];
+      if (seen.find(id) !== undefined || isThere(id)) throw duplicate(i, id, ids.length);
+      seen.set(id, i);
+    }
+  };
 }
 
 /** The error for an id that is not new; of one row alone it has no position. */

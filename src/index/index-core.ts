@@ -7,7 +7,7 @@
 import { ascending, countNulls } from '../base/arrays';
 import { Codes } from '../codes/codes';
 import type { AnsweredIndex } from './answer';
-import { type Id, IdRules, idOfKind } from './ids';
+import { type Id, type IdKind, idOfKind } from './ids';
 import { afterChanges, type CheckedOptions } from './index-options';
 import { MemoryIndex, type MemoryOptions } from './memory-index';
 import { noVectors, QueryParts } from './query';
@@ -20,7 +20,8 @@ const GATHERED = 4096;
 
 export class IndexCore extends QueryParts {
   rows: MemoryIndex;
-  ids = new IdRules();
+  /** The kind of the ids; null while there were no rows. */
+  idKind: IdKind | null = null;
   /** How often rows were added or removed: a long search then knows that it must begin again. */
   changes = 0;
   /** Name of the call that is changing the index; null if none is. */
@@ -65,7 +66,7 @@ export class IndexCore extends QueryParts {
       accepts: (filter, row) => this.accepts(filter, row),
       withCodes: (some) => Uint32Array.from(some.filter((row) => rows.hasCode(row))),
       // Rows that are their own ids need no look-up: two places that no cache has.
-      idOf: this.ids.kind === 'row' ? (row) => row : (row) => rows.idOf(row) as Id,
+      idOf: this.idKind === 'row' ? (row) => row : (row) => rows.idOf(row) as Id,
     };
   }
 
@@ -112,7 +113,7 @@ export class IndexCore extends QueryParts {
 
   /** The row of an id that is there. */
   rowOf(id: Id): number | undefined {
-    const own = idOfKind(id, this.ids.kind);
+    const own = idOfKind(id, this.idKind);
     return own === null ? undefined : this.rows.rowOf(own);
   }
 

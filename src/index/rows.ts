@@ -115,7 +115,7 @@ export class Rows {
       this.#ids ??= [];
       for (let i = 0; i < count; i++) {
         this.#ids.push(ids[first + i]);
-        this.#lookup?.add(ids[first + i], this.count + i);
+        this.#lookup?.set(ids[first + i], this.count + i);
       }
     }
     this.count += count;
@@ -284,14 +284,13 @@ export class Rows {
       return typeof id === 'number' && this.positionOf(id) >= 0 ? id : undefined;
     }
     if (this.#lookup === null) {
-      this.#lookup = new IdLookup(this.#ids.length);
+      this.#lookup = new IdLookup();
       for (let i = 0; i < this.#ids.length; i++) {
-        if (this.#states[i] !== REMOVED) this.#lookup.add(this.#ids[i], i);
+        if (this.#states[i] !== REMOVED) this.#lookup.set(this.#ids[i], i);
       }
     }
-    const ids = this.#ids;
-    const position = this.#lookup.find(id, (at) => ids[at] === id && !this.isRemoved(at));
-    return position < 0 ? undefined : this.rowAt(position);
+    const position = this.#lookup.find(id);
+    return position === undefined ? undefined : this.rowAt(position);
   }
 
   /** Numbers rows that were appended to an empty place, ascending, all below `endRow`. */

@@ -118,8 +118,6 @@ export abstract class Placed implements MemoryPart {
   abstract secondOf(position: number): number;
   /** The entry of the row at a position in its partition, or in the second one. */
   abstract entryOf(position: number, isSecond: boolean): number;
-  /** Copies the entries of these numbers to `to`, from row `at` on. */
-  abstract copyEntries(to: ResidualMemory, at: number, numbers: Uint32Array): void;
   abstract addEntries(probes: Probes, to: Ranges): void;
   abstract codesIn(partitions: Uint32Array): Range[];
   /** Removes the row at a position. */
@@ -250,10 +248,6 @@ export class Segment extends Placed {
     return this.#firsts[p] + position - this.#starts[p];
   }
 
-  copyEntries(to: ResidualMemory, at: number, numbers: Uint32Array): void {
-    this.entries?.copyTo(to, at, numbers);
-  }
-
   addEntries({ partitions, products, rooms }: Probes, to: Ranges): void {
     if (this.entries === null) return;
     const codes = this.entries.positions ? this.#firsts : this.#starts;
@@ -283,13 +277,8 @@ export class Segment extends Placed {
 
 /** Rows in the order in which they were added. */
 export class Tail extends Placed {
+  readonly entries: Entries | null = null;
   readonly #space: Space | null;
-  /** Codes and scales of entries, in the order of rows: a merge reads them so. */
-  #codes: Uint8Array = new Uint8Array();
-  #scales: Float32Array = new Float32Array(64);
-  /** The same for searches, of the first `#searchable` ones. */
-  readonly #entries: Entries | null = null;
-  #searchable = 0;
   /** Rows that have partitions: positions 0 to `#assigned - 1`. */
   #assigned = 0;
   #partitions: Uint32Array = new Uint32Array(64);
@@ -300,21 +289,9 @@ export class Tail extends Placed {
     super(rows);
     this.#space = space;
     if (space !== null && space.bytesPerEntry > 0) {
-      this.#entries = new Entries(new ResidualMemory(space.bytesPerEntry), rows);
+      this.entries = new Entries(new ResidualMemory(space.bytesPerEntry), rows);
     }
     this.#seconds = space?.parts.hasCopies ? new Uint32Array(64) : null;
-  }
-
-  get entries(): Entries | null {
-    const [first, end] = [this.#searchable, this.#entriesPerRow * this.#assigned];
-    if (this.#entries === null || first === end) return this.#entries;
-    const { memory } = this.#entries;
-    const bytes = memory.bytesPerRow;
-    memory.reserve(end);
-    const codes = this.#codes.subarray(bytes * first, bytes * end);
-    memory.setRows(first, codes, this.#scales.subarray(first, end));
-    this.#searchable = end;
-    return this.#entries;
   }
 
   /** Gives rows that were added since their partitions and entries. */
@@ -369,18 +346,15 @@ export class Tail extends Placed {
     }
     this.#partitions.set(partitions, first);
     this.#seconds?.set(seconds as Uint32Array, first);
-    if (entries !== null) {
+    if (this.entries !== null && entries !== null) {
       const { codes, scales } = entries;
       const each = this.#entriesPerRow;
       for (let i = 0; i < scales.length; i++) {
         if (this.rows.codes.rows[first + Math.floor(i / each)] === NO_ROW) scales[i] = 0;
       }
-      const bytes = codes.length / scales.length;
-      if (each * end > this.#scales.length) this.#scales = grown(this.#scales, 2 * each * end);
-      const room = bytes * this.#scales.length;
-      if (room > this.#codes.length) this.#codes = grown(this.#codes, room);
-      this.#scales.set(scales, each * first);
-      this.#codes.set(codes, each * first * bytes);
+      const { memory } = this.entries;
+      memory.reserve(each * end);
+      memory.setRows(each * first, codes, scales);
     }
     this.#assigned = end;
   }
@@ -399,19 +373,6 @@ export class Tail extends Placed {
 
   entryOf(position: number, isSecond: boolean): number {
     return this.#entriesPerRow * position + Number(isSecond);
-  }
-
-  copyEntries(to: ResidualMemory, at: number, numbers: Uint32Array): void {
-    const bytes = to.bytesPerRow;
-    const codes = new Uint8Array(bytes * numbers.length);
-    for (let i = 0; i < numbers.length; i++) {
-      codes.set(this.#codes.subarray(bytes * numbers[i], bytes * (numbers[i] + 1)), bytes * i);
-    }
-    to.setRows(
-      at,
-      codes,
-      Float32Array.from(numbers, (number) => this.#scales[number]),
-    );
   }
 
   addEntries({ partitions, products }: Probes, to: Ranges): void {
@@ -444,9 +405,7 @@ export class Tail extends Placed {
 
   remove(position: number): void {
     for (let i = 0; i < this.#entriesPerRow && position < this.#assigned; i++) {
-      const entry = this.#entriesPerRow * position + i;
-      this.#scales[entry] = 0;
-      if (entry < this.#searchable) this.#entries?.remove(entry);
+      this.entries?.remove(this.#entriesPerRow * position + i);
     }
     this.rows.remove(position);
   }
@@ -558,7 +517,7 @@ function mergedEntries(
       const from = parts[source[own[i]]];
       while (end < own.length && parts[source[own[end]]] === from) end++;
       const numbers = own.subarray(i, end).map((at) => from.entryOf(position[at], isSecond));
-      from.copyEntries(memory, entry + i, numbers);
+      from.entries?.copyTo(memory, entry + i, numbers);
     }
   };
   const all = ascending(coded);

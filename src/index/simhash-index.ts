@@ -11,7 +11,7 @@ import type { Vector } from '../vectors/vectors';
 import { additionOf, additionOfOne, type RowsToAdd } from './add-rows';
 import { answer, type IndexRow, type SearchResult, searchRequest, withinRequest } from './answer';
 import { answers } from './answering';
-import { duplicate, type Id, IdsOnce } from './ids';
+import { duplicate, type Id, idsOnce, newIds } from './ids';
 import { IndexCore } from './index-core';
 import {
   checkIndexOptions,
@@ -128,12 +128,12 @@ export class SimHashIndex<I extends Id = Id> {
     const core = this.#core;
     core.refuseIfBusy();
     const addition = additionOfOne(core, vector);
-    const checked = core.ids.check(id === undefined ? undefined : [id], 1);
+    const { ids, kind } = newIds(core.idKind, id === undefined ? undefined : [id], 1);
     const before = id === undefined ? undefined : core.rowOf(id);
     if (before !== undefined && !mayReplace) throw duplicate(0, id as Id, 1);
     const row = core.rows.nextRow;
-    core.append({ ...addition, ids: checked.ids });
-    core.ids.take(checked);
+    core.append({ ...addition, ids });
+    core.idKind = kind;
     if (addition.isForeign) core.isForeign = true;
     // Only now, when nothing can fail any more.
     if (before !== undefined) core.remove(before);
@@ -155,18 +155,15 @@ export class SimHashIndex<I extends Id = Id> {
     // The whole batch is checked and hashed before the first row is added.
     const addition = await additionOf(core, batch, work);
     const { count } = addition;
-    const checked = core.ids.check(given, count);
-    const { ids } = checked;
-    if (ids !== null) {
-      const once = new IdsOnce(ids, (id) => core.rowOf(id) !== undefined);
-      for (let first = 0; first < count; first += CHECKED_AT_ONCE) {
-        once.check(first, Math.min(count, first + CHECKED_AT_ONCE));
-        await work.step();
-      }
+    const { ids, kind } = newIds(core.idKind, given, count);
+    const check = idsOnce(ids ?? [], (id) => core.rowOf(id) !== undefined);
+    for (let first = 0; ids !== null && first < count; first += CHECKED_AT_ONCE) {
+      check(first, Math.min(count, first + CHECKED_AT_ONCE));
+      await work.step();
     }
     const firstRow = core.rows.nextRow;
     if (count === 0) return firstRow;
-    core.ids.take(checked);
+    core.idKind = kind;
     if (addition.isForeign) core.isForeign = true;
     // A batch that has begun is added to its end: the signal counts no more.
     const rest = work.unstopped();

@@ -7,7 +7,7 @@
 import { ascending, isValid } from '../base/arrays';
 import { checkInteger, checkOptions, checkText, type Ids, wrongType } from '../base/check';
 import { checkUnusedBits } from '../codes/codes';
-import { type Id, type IdKind, IdRules, IdsOnce } from '../index/ids';
+import { type Id, type IdKind, idsOnce, newIds } from '../index/ids';
 import type { IndexCore } from '../index/index-core';
 import { MemoryIndex } from '../index/memory-index';
 import { Rows } from '../index/rows';
@@ -68,7 +68,7 @@ export function indexToArrow(index: SimHashIndex): Uint8Array {
   };
   const hasGaps = live.length > 0 && live[live.length - 1] !== live.length - 1;
   const own = Array.from(live, (row) => core.rows.idOf(row) as Id);
-  const ids = core.ids.kind === 'row' ? null : idColumn(own, idType(own));
+  const ids = core.idKind === 'row' ? null : idColumn(own, idType(own));
   const batches = batchRanges(live.length, batchRows(header)).map(([first, end]): TableBatch => {
     const rows = live.subarray(first, end);
     const { codes: bytes, validity, vectors } = core.copyOf(rows);
@@ -154,9 +154,9 @@ function rowsOf(
     rows.vectors?.skip(count);
     rows.vectors?.restore(vectors, places);
   }
-  core.ids = new IdRules(kind);
-  if (ids.length > 0) core.ids.take(core.ids.check(ids, ids.length));
-  new IdsOnce(ids, () => false).check(0, ids.length);
+  core.idKind = kind;
+  if (ids.length > 0) newIds(kind, ids, ids.length);
+  idsOnce(ids, () => false)(0, ids.length);
   rows.number(numbers, nextRow);
   tail.assign();
   const rest = { bytesPerCode, vectors: newVectors?.() ?? null, space };

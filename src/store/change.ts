@@ -7,7 +7,7 @@
 import { ascending } from '../base/arrays';
 import { type LongCall, LongWork } from '../base/long-work';
 import { additionOf, type RowsToAdd } from '../index/add-rows';
-import { duplicate, type Id, IdRules, IdsOnce } from '../index/ids';
+import { duplicate, type Id, idsOnce, newIds } from '../index/ids';
 import { IndexCore } from '../index/index-core';
 import { afterChanges, checkIndexOptions, type RecallReport } from '../index/index-options';
 import { MemoryIndex } from '../index/memory-index';
@@ -107,7 +107,7 @@ export class FolderChange {
       const { index } = base;
       const core = new IndexCore(checkIndexOptions(optionsOf(index)));
       core.take(content.parts);
-      core.ids = new IdRules(index.ids);
+      core.idKind = index.ids;
       core.rows = new MemoryIndex(core.rows.options, content.space, index.nextRow);
       const change = new FolderChange(folder, base, content, core, how);
       return change.writer.run(() => work(change));
@@ -146,9 +146,8 @@ export class FolderChange {
     const work = new LongWork(this.call);
     const addition = await additionOf(core, batch.vectors, work);
     const { count } = addition;
-    const checked = core.ids.check(batch.ids, count);
-    const { ids } = checked;
-    new IdsOnce(ids ?? [], (id) => core.rowOf(id) !== undefined).check(0, ids?.length ?? 0);
+    const { ids, kind } = newIds(core.idKind, batch.ids, count);
+    idsOnce(ids ?? [], (id) => core.rowOf(id) !== undefined)(0, ids?.length ?? 0);
     if (ids !== null && this.#reader !== null) {
       const found = await findRows(this.#reader, ids, this.call.signal);
       for (const [i, one] of found.entries()) {
@@ -158,7 +157,7 @@ export class FolderChange {
       }
     }
     await this.#takeColumns(batch.columns, count);
-    core.ids.take(checked);
+    core.idKind = kind;
     if (addition.isForeign) core.isForeign = true;
     core.append({ ...addition, ids }, false);
     this.added += count;

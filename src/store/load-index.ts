@@ -2,7 +2,6 @@
 
 import { asFormatError } from '../base/check';
 import type { LongCall } from '../base/long-work';
-import { IdRules } from '../index/ids';
 import { MemoryIndex } from '../index/memory-index';
 import { Rows } from '../index/rows';
 import { Entries, firstEntries, Segment } from '../index/segment';
@@ -31,7 +30,7 @@ export function loadIndex(place: Place, manifest: Manifest, call: LongCall): Pro
     const index = new SimHashIndex(optionsOf(manifest.index));
     const core = coreOf(index);
     core.take(content.parts);
-    core.ids = new IdRules(manifest.index.ids);
+    core.idKind = manifest.index.ids;
     const { options } = core.rows;
     const { nextRow } = manifest.index;
     const { mostRows } = new MemoryIndex(options, content.space, nextRow);

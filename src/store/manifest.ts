@@ -277,7 +277,7 @@ export interface IndexHeader {
 }
 
 export function headerOf(core: IndexCore): IndexHeader {
-  const { bits, hasher, isForeign, report, dense, ids, rows } = core;
+  const { bits, hasher, isForeign, report, dense, idKind, rows } = core;
   return {
     bits,
     projection: hasher.projection,
@@ -289,7 +289,7 @@ export function headerOf(core: IndexCore): IndexHeader {
     isForeign,
     report,
     zeros: dense?.kind === 'int8' ? [dense.zeros.count, dense.zeros.squares] : null,
-    ids: ids.kind,
+    ids: idKind,
     nextRow: rows.nextRow,
     copies: rows.space?.parts.hasCopies ?? false,
   };

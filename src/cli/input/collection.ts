@@ -183,11 +183,11 @@ export function idsOfIndex(
   rows: Uint32Array,
   count = (rows.at(-1) ?? -1) + 1,
 ): Ids {
-  const { ids } = coreOf(index);
-  const none = ids.kind === 'string' ? '' : ids.kind === 'bigint' ? 0n : 0;
+  const { idKind } = coreOf(index);
+  const none = idKind === 'string' ? '' : idKind === 'bigint' ? 0n : 0;
   const all = Array<Id>(count).fill(none);
   for (const row of rows) all[row] = index.idOf(row) ?? none;
-  return (ids.kind === 'row' ? null : idColumn(all, idType(all))) ?? ascending(count);
+  return (idKind === 'row' ? null : idColumn(all, idType(all))) ?? ascending(count);
 }
 
 /**

@@ -59,7 +59,7 @@ export async function openSaved(call: Call, path: string): Promise<SavedIndex> {
   return {
     path,
     options: { ...index.hasher.options, vectors: index.vectors },
-    idKind: internalsOf(index).ids.kind,
+    idKind: internalsOf(index).idKind,
     text: null,
     frequencies: async () => null,
     columnInfo: [],
