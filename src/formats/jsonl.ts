@@ -8,6 +8,7 @@
  * integers as marked texts. (Node 20 gives no access to the source text of a number.)
  */
 
+import { randomUUID } from 'node:crypto';
 import type { RowBatch } from '../table/row-batch';
 import type { ByteSource } from './byte-source';
 import { exactJson, fitter, hex, kindOf, lateColumn } from './column-kinds';
@@ -128,26 +129,21 @@ function hasLarge(value: unknown): boolean {
 
 /** A string or a number of JSON. */
 const TOKEN = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
-/** How JSON writes a NUL: it must be escaped, and there is one way to do it. */
-const NUL = '\\u0000';
-const NULS = /(?:\\u0000)+/g;
+/** Is put before large integers, as texts; no text of a file begins with it, since it is drawn. */
+const MARK = randomUUID();
 
 /** Numbers of this many digits are exact in float64. */
 const SAFE_DIGITS = 15;
 
 /** The value of a text that JSON.parse takes; large integers, nested ones too, become bigints. */
 function parseExact(text: string): unknown {
-  // More NULs than any text of the line has in a row, so that no text looks like the mark.
-  const runs = Array.from(text.matchAll(NULS), ([run]) => run.length / NUL.length);
-  const nuls = runs.reduce((most, run) => Math.max(most, run), 0) + 1;
-  const mark = '\0'.repeat(nuls);
   const marked = text.replace(TOKEN, (token) => {
     const isLarge = token.length > SAFE_DIGITS && /^-?\d+$/.test(token);
-    return isLarge ? `"${NUL.repeat(nuls)}${token}"` : token;
+    return isLarge ? `"${MARK}${token}"` : token;
   });
   return JSON.parse(marked, (_, value) => {
-    if (typeof value !== 'string' || !value.startsWith(mark)) return value;
-    const integer = BigInt(value.slice(nuls));
+    if (typeof value !== 'string' || !value.startsWith(MARK)) return value;
+    const integer = BigInt(value.slice(MARK.length));
     const number = Number(integer);
     return Number.isSafeInteger(number) ? number : integer;
   });

@@ -83,11 +83,10 @@ function copyInto(
     throw new Error(`row ${firstRow + row}: expected a code of ${width} bytes, got ${found}`);
   }
   if (isDense && length > 0) out.set(bytes.subarray(start(0), end(length - 1)));
-  // Null rows of a file may have any bytes.
   for (let row = 0; row < length && !(isDense && data.nullCount === 0); row++) {
-    const code = out.subarray(row * width, (row + 1) * width);
-    if (!data.getValid(row)) code.fill(0);
-    else if (!isDense) code.set(bytes.subarray(start(row), end(row)));
+    // Null rows of a file may have any bytes.
+    if (!data.getValid(row)) out.fill(0, row * width, (row + 1) * width);
+    else if (!isDense) out.set(bytes.subarray(start(row), end(row)), row * width);
   }
 }
 
