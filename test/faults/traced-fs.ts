@@ -9,7 +9,8 @@ import { resolve } from 'node:path';
 import * as real from 'fs/promises';
 
 // biome-ignore lint/style/useNodejsImportProtocol: as above
-export { constants } from 'fs/promises';
+// Files of tests themselves are written by `writeFile`, which no trace has.
+export { constants, writeFile } from 'fs/promises';
 
 /** What reached the file system; files by a number, since names move. */
 export type Event =
