@@ -107,16 +107,14 @@ export async function optimize(
   wanted: Wanted,
   work: LongWork,
 ): Promise<RecallReport> {
-  const before = new MemoryEvaluable(core, core.rows);
-  const given = wanted.given && givenSource(core, before, wanted.given, wanted);
   const own: Optimizable<MemoryEvaluable> = {
-    before,
+    before: new MemoryEvaluable(core, core.rows),
     origin: core.origin,
     sampleBytes: SAMPLE_BYTES,
     place: async (space, placing) =>
       new MemoryEvaluable(core, await core.rows.placed(space, placing)),
   };
-  const { report, index } = await optimized(own, wanted, given, work);
+  const { report, index } = await optimized(own, wanted, work);
   core.rows = index.held;
   core.report = report;
   return report;
@@ -127,9 +125,6 @@ const SAMPLE_BYTES = 2 ** 28;
 
 /** Parts of the progress: training, placing, and measuring. */
 const SHARES = [4, 3, 3];
-
-/** What is wanted, without the caller's queries. */
-type WantedOf = Omit<Wanted, 'given'>;
 
 /** An index to optimize, as it is, and how its rows get a space. */
 export interface Optimizable<T extends Evaluable> {
@@ -142,18 +137,17 @@ export interface Optimizable<T extends Evaluable> {
 }
 
 /**
- * Optimizes an index: trains a space, places the rows in it, chooses a setting and measures it, by
- * queries that are given or else by rows. Returns the index as it is then.
+ * Optimizes an index: trains a space, places the rows in it, chooses a setting and measures it.
+ * Returns the index as it is then.
  */
 export async function optimized<T extends Evaluable>(
   own: Optimizable<T>,
-  wanted: WantedOf,
-  given: EvaluationSource | null,
+  wanted: Wanted,
   work: LongWork,
 ): Promise<{ report: RecallReport; index: T }> {
   const [training, placing, measuring] = work.inParts(SHARES);
   const { before } = own;
-  const { source, space } = await newSpace(own, wanted, given, training);
+  const { source, space } = await newSpace(own, wanted, training);
   const isAsBefore = space === null && before.space === null;
   const index = isAsBefore ? before : await own.place(space, placing);
   const report = await settled(index, source, wanted, measuring);
@@ -164,12 +158,12 @@ export async function optimized<T extends Evaluable>(
 /** A new space, and whether rows have copies in it; its sample is free once it returns. */
 async function newSpace(
   own: Optimizable<Evaluable>,
-  wanted: WantedOf,
-  given: EvaluationSource | null,
+  wanted: Wanted,
   work: LongWork,
 ): Promise<{ source: EvaluationSource; space: Space | null }> {
   const [training, comparing] = work.inParts([3, 1]);
   const { before } = own;
+  const given = wanted.given && givenSource(before, wanted.given, wanted);
   const trained = await trainedSpace(own, wanted, training);
   const held = trained?.held ?? null;
   const source = given ?? (await rowSource(before, held, wanted, training));
@@ -297,26 +291,22 @@ async function rowSource(
 }
 
 /** Queries of the caller in random order, since those of a file may be sorted. */
-function givenSource(
-  core: IndexCore,
-  index: MemoryEvaluable,
-  queries: RowsToAdd,
-  wanted: Wanted,
-): EvaluationSource {
-  const given = queriesOf(core, queries);
+function givenSource(index: Evaluable, queries: RowsToAdd, wanted: Wanted): EvaluationSource {
+  const { parts } = index;
+  const given = queriesOf(parts, queries);
   const asked: EvaluationQuery[] = [];
   for (let i = 0; i < given.count; i++) {
     const query = given.at(i);
     if (query === null) continue;
-    needComparable(core, query, i);
+    needComparable(parts, query, i);
     // With true neighbours by distance of codes, what is measured is a search for the code.
-    const own = core.vectors === null ? { code: query.code, sums: null, unit: null } : query;
+    const own = parts.vectors === null ? { code: query.code, sums: null, unit: null } : query;
     asked.push({ row: null, query: own });
   }
   if (asked.length === 0) throw wrongValue('queries', 'at least one vector', given.count);
   const kind = { source: 'queries', isTrained: false } as const;
   return new EvaluationSource(
-    { ...kind, truth: core.vectors === null ? 'distance' : 'cosine' },
+    { ...kind, truth: parts.vectors === null ? 'distance' : 'cosine' },
     shuffled(Uint32Array.from(asked.keys()), wanted.seed),
     asked.length,
     (some, work) =>

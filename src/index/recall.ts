@@ -67,7 +67,7 @@ export interface Measurable {
 
 /** An index that is optimized and whose searches are measured, in memory or in files. */
 export abstract class Evaluable implements Measurable {
-  protected readonly parts: QueryParts;
+  readonly parts: QueryParts;
   readonly space: Space | null;
   abstract readonly count: number;
   abstract readonly rows: number;

@@ -303,7 +303,7 @@ export class IndexFolder extends FolderFacts {
 
   /**
    * As `SimHashIndex.optimize`, and saves. Loads the index; with `memory` the rows stay on disk,
-   * dense vectors are needed, and `queries` is a number.
+   * and dense vectors are needed.
    */
   async optimize(options?: FolderOptimizeOptions): Promise<RecallReport> {
     const known = { memory: null, ...OPTIMIZE_OPTIONS, ...LONG_CALL };

@@ -4,7 +4,7 @@
  * before they are published. Memory holds the rows of a segment, or of a part of one.
  */
 
-import { checkOptions, wrongType, wrongValue } from '../base/check';
+import { checkOptions, wrongValue } from '../base/check';
 import { LongWork } from '../base/long-work';
 import type { IndexCore } from '../index/index-core';
 import { OPTIMIZE_OPTIONS, type OptimizeOptions, type RecallReport } from '../index/index-options';
@@ -45,9 +45,6 @@ export function checkWantedInFiles(core: IndexCore, options: OptimizeOptions): W
     const kind = core.vectors?.kind ?? 'none';
     throw wrongValue('vectors', "'float32' or 'int8' to optimize rows in files", kind);
   }
-  if (options.queries !== undefined && typeof options.queries !== 'number') {
-    throw wrongType('queries', 'a number of rows, where rows stay in files', options.queries);
-  }
   return checkWanted(core, options);
 }
 
@@ -66,7 +63,7 @@ export function optimizeStored(change: FolderChange, wanted: Wanted): Promise<Re
         return new StoredEvaluable(await change.opened(place), change.memory / 2);
       },
     };
-    return (await optimized(own, wanted, null, work)).report;
+    return (await optimized(own, wanted, work)).report;
   });
 }
 

@@ -194,6 +194,15 @@ describe('optimize of a folder', () => {
     expect((await folder.columns())?.count).toBe(folder.rowCount);
   });
 
+  it('with memory takes queries of the caller, as an index in memory does', async () => {
+    const folder = await writeFolder(kind, 'asked');
+    const index = await folder.index();
+    const asked = { ...OPTIMIZE, queries: matrixOf(5, 40) };
+    const report = await folder.optimize({ ...asked, memory: '300KB' });
+    expect(report).toMatchObject({ source: 'queries', queries: 17 }); // others are null
+    expect(report).toEqual(await index.optimize(asked));
+  });
+
   it('loads a folder of too few distinct codes for partitions', async () => {
     const folder = join(root, 'few.hs');
     const index = new SimHashIndex({ ...DENSE, vectors: 'int8' });
@@ -222,10 +231,7 @@ describe('optimize of a folder', () => {
     const folder = await writeFolder(kind, 'refused');
     const names = readdirSync(folder.path).sort();
     const refused: [object, string][] = [
-      [
-        { memory: '1MB', queries: matrixOf(0, 20) },
-        '"queries" expected a number of rows, where rows stay in files',
-      ],
+      [{ memory: '1MB', queries: [] }, '"queries" expected at least one vector, got 0'],
       [{ memory: '1MB', memries: 1 }, '"memries"'],
       [{ memory: 'much' }, '"memory" expected'],
       [{ memory: '30KB', partitions: 32 }, '"memory" is too small'],
