@@ -4,7 +4,7 @@
  * equal to the package xxhash-wasm.
  */
 
-import { FREE_START, hasKernels, homeOf, scratch } from './memory';
+import { FREE_START, hasKernels, memoryOf, scratch } from './memory';
 
 const PRIME_1 = 0x9e3779b185ebca87n;
 const PRIME_2 = 0xc2b2ae3d27d4eb4fn;
@@ -83,9 +83,11 @@ export function hashBytes(bytes: Uint8Array, seed: bigint): bigint {
 const PIECE_BYTES = 2 ** 17;
 const LANE_BYTES = 32;
 
-/** xxHash64 of bytes, unsigned: the checksum of files. */
+/** xxHash64 of bytes, unsigned: the checksum of files. Reads those of a linear memory in place. */
 export function checksum(bytes: Uint8Array, seed = 0n): bigint {
   if (!hasKernels()) return hashBytes(bytes, seed);
+  const home = memoryOf(bytes);
+  if (home) return wrapped(home.kernels.hashBytes(bytes.byteOffset, bytes.length, seed));
   const memory = scratch(LANE_BYTES + Math.min(bytes.length, PIECE_BYTES));
   const { kernels } = memory;
   const at = FREE_START + LANE_BYTES;
@@ -102,12 +104,6 @@ export function checksum(bytes: Uint8Array, seed = 0n): bigint {
     hash = kernels.hashMore(FREE_START, at, piece.length, BigInt(done));
   }
   return wrapped(hash);
-}
-
-/** The same of `length` bytes from `at` on in the memory of an `Arena`, in place. */
-export function checksumIn(values: Uint8Array, at: number, length: number): bigint {
-  const { kernels } = homeOf(values);
-  return wrapped(kernels.hashBytes(values.byteOffset + at, length, 0n));
 }
 
 /** A checksum as files have it: 16 hexadecimal digits. */

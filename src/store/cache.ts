@@ -22,7 +22,7 @@ import {
   entriesAt,
   setScale,
 } from '../kernels/residuals';
-import { checksumIn } from '../kernels/xxhash';
+import { checksum } from '../kernels/xxhash';
 import {
   type BlockTable,
   columnsIn,
@@ -228,7 +228,7 @@ export class PartitionCache {
     const { at: starts, bytes, checksums } = blocks.bodies.rows;
     for (let block = first; block < end; block++) {
       const at = to + starts[block] - start;
-      if (checksumIn(this.#memory, at, bytes[block]) !== checksums[block]) {
+      if (checksum(this.#memory.subarray(at, at + bytes[block])) !== checksums[block]) {
         const file = segment.files.rows as FolderFile;
         throw this.#reader.damaged({ file, name: 'block', number: block });
       }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import xxhash from 'xxhash-wasm';
 import { SimHasher } from '../../src/hashing/simhash';
+import { allocateCodes } from '../../src/kernels/memory';
 import { checksum, hashBytes, hashDimension, hashWords } from '../../src/kernels/xxhash';
 import { useKernel } from '../reference/kernels';
 import { Draws } from '../reference/random';
@@ -81,6 +82,20 @@ describe.each([
       }
     }
     expect(wrong).toEqual([]);
+  });
+
+  it('checksum bytes of a linear memory where they are', () => {
+    const bytes = allocateCodes(2 ** 18);
+    bytes.set(new Draws('xxhash memory').bytes(bytes.length));
+    for (const [from, end] of [
+      [0, 0],
+      [1, 30],
+      [5, 100],
+      [3, 2 ** 18 - 1],
+    ] as const) {
+      const some = bytes.subarray(from, end);
+      expect(hashOf(some, 7n)).toBe(h64Raw(some, 7n));
+    }
   });
 
   it('checksum with seed 0 when none is given', () => {
