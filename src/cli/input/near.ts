@@ -97,16 +97,9 @@ export async function nearnessOf(call: Call, rows: Collection): Promise<SaidNear
   if (vectors !== null) return { ...near, maxDistance: given };
   const found = await candidates(call, rows, { measure, least, maxDistance: given });
   const held = await vectorsOf(call, rows, found.isCandidate);
-  if (!LEAST.some((name) => call.has(name))) {
-    const what = isOfSets
-      ? `whose tokens (pairs of words) have a Jaccard similarity of ${least} or more: up to some ` +
-        '10 % of their words may differ; --min-jaccard'
-      : `at a cosine of ${least} or more; --min-cosine`;
-    call.say(`near are texts ${what} chooses another`);
-  }
   call.say(
-    `rows ${found.way} are compared exactly: they hold ${percent(found.caught)} of the pairs at ` +
-      `${similarityWords(measure)} ${least}, and more of those above`,
+    `near are rows at a ${similarityWords(measure)} of ${least} or more, compared exactly: ` +
+      `${percent(found.caught)} of the pairs at ${least} are found, and more of those above`,
   );
   const maxDistance = isOfSets ? given : found.maxDistance;
   return { ...near, maxDistance, vectors: held };
@@ -114,8 +107,6 @@ export async function nearnessOf(call: Call, rows: Collection): Promise<SaidNear
 
 interface Found {
   readonly isCandidate: Uint8Array;
-  /** What candidates have in common, as part of a message. */
-  readonly way: string;
   /** Share of the pairs at the least similarity both of whose rows are candidates, at least. */
   readonly caught: number;
   readonly maxDistance: number;
@@ -128,9 +119,8 @@ async function candidates(
   { measure, least, maxDistance }: { measure: Measure; least: number; maxDistance?: number },
 ): Promise<Found> {
   const codes = source as Codes;
-  const found = (isCandidate: Uint8Array, by: string, distance: number, share = 1): Found => ({
+  const found = (isCandidate: Uint8Array, distance: number, share = 1): Found => ({
     isCandidate,
-    way: `${by}within ${distance} of ${bits} bits`,
     caught: share * catchShare(measure, { least, bits, maxDistance: distance }),
     maxDistance: distance,
   });
@@ -143,8 +133,7 @@ async function candidates(
     const near = await call.long('comparing', (work) =>
       nearRows(codes, rowKeys, distance, new LongWork(work)),
     );
-    if (near !== null)
-      return found(near, 'with equal keys ', distance, caughtBy(keys.bands, least));
+    if (near !== null) return found(near, distance, caughtBy(keys.bands, least));
   }
   const distance = within(CAUGHT);
   const isCandidate = new Uint8Array(count);
@@ -155,7 +144,7 @@ async function candidates(
   await call.long('comparing', (work) =>
     eachPairs(rowsOfCodes(codes), null, near, mark, new LongWork(work)),
   );
-  return found(isCandidate, '', distance);
+  return found(isCandidate, distance);
 }
 
 /**
