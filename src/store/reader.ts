@@ -35,7 +35,7 @@ interface FileRange extends ByteRange {
  * Memory that one read after another uses: to touch new pages takes two or three times as long as
  * the system takes to copy a file's bytes into old ones.
  */
-export class Room {
+class Room {
   #bytes: Uint8Array = new Uint8Array();
 
   /** The first bytes, which are not zeroed. */

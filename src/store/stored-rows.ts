@@ -24,7 +24,6 @@ import {
   placeOf,
   positionsIn,
   Reader,
-  Room,
 } from './reader';
 
 /** Vectors of a folder that are read together; of a host all that may be needed. */
@@ -67,8 +66,6 @@ export class StoredRows implements Searched, SearchedPart {
   #scratchCount = 0;
   /** The blocks of the next group of a scan, while they are read. */
   #ahead: { group: number; blocks: Promise<LoadedBlock[]> } | null = null;
-  /** Where groups of a scan are read in turn. */
-  readonly #rooms = [new Room(), new Room()];
   /** The partitions that were loaded last. */
   #pinned: Iterable<number> = [];
   /** The ids that were read for results. */
@@ -192,19 +189,10 @@ export class StoredRows implements Searched, SearchedPart {
   }
 
   async #loadGroup(group: number, signal: AbortSignal | undefined): Promise<void> {
-    const read = (i: number) => {
-      const how = { hasCodes: true, signal, room: this.#rooms[i % 2] };
-      return this.reader.blocks(this.#scanned[i], how);
-    };
-    let ahead = this.#ahead;
+    const read = (i: number) => this.reader.blocks(this.#scanned[i], { hasCodes: true, signal });
+    const ahead = this.#ahead?.group === group ? this.#ahead.blocks : null;
     this.#ahead = null;
-    if (ahead?.group !== group) {
-      // Both rooms may be written to.
-      await ahead?.blocks.catch(() => undefined);
-      ahead = null;
-      this.#setScratch([]);
-    }
-    this.#setScratch(await (ahead?.blocks ?? read(group)));
+    this.#setScratch(await (ahead ?? read(group)));
     if (group + 1 === this.blockCount) return;
     const next = { group: group + 1, blocks: read(group + 1) };
     next.blocks.catch(() => undefined); // reported when it is waited for

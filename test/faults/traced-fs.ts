@@ -8,8 +8,8 @@ import { resolve } from 'node:path';
 // biome-ignore lint/style/useNodejsImportProtocol: with its protocol it would be this file
 import * as real from 'fs/promises';
 
-// biome-ignore lint/style/useNodejsImportProtocol: as above
 // Files of tests themselves are written by `writeFile`, which no trace has.
+// biome-ignore lint/style/useNodejsImportProtocol: as above
 export { constants, writeFile } from 'fs/promises';
 
 /** What reached the file system; files by a number, since names move. */
