@@ -153,17 +153,19 @@ async function planOf(
   const heads = await headsApart(rows, order, request, stars, work);
   const names = lowestOf(heads);
   const keptOf = new Uint32Array(count); // by head the rows of its group that are kept so far
-  for (let i = 0; i < order.length; i++) {
-    const row = order[i];
-    const head = heads[row];
-    plan.groups[row] = names[head];
-    if (keptOf[head]++ >= keepAtMost) plan.duplicateOf[row] = head;
-    if (i % STEP_ROWS === STEP_ROWS - 1) await work.step();
+  const { groups, duplicateOf, kept } = plan;
+  for (let from = 0; from < order.length; from += STEP_ROWS) {
+    for (const row of order.subarray(from, from + STEP_ROWS)) {
+      const head = heads[row];
+      groups[row] = names[head];
+      if (keptOf[head]++ >= keepAtMost) duplicateOf[row] = head;
+    }
+    await work.step();
   }
   const dropped: number[] = [];
   for (let row = first; row < count; row++) {
-    plan.kept[row] = Number(plan.duplicateOf[row] === row);
-    if (plan.kept[row] === 0) dropped.push(row);
+    kept[row] = Number(duplicateOf[row] === row);
+    if (kept[row] === 0) dropped.push(row);
     if (row % STEP_ROWS === STEP_ROWS - 1) await work.step();
   }
   await measureDropped(plan, Uint32Array.from(dropped), rows, work);
