@@ -53,26 +53,27 @@ export function queryOf(
 function ofVector(parts: QueryParts, given: Vector): Query | null {
   // NaN for values that are no numbers: `accumulate` or `hash` below then throws.
   const length = lengthOfQuery(isDense(given) ? given : given.values);
-  const query = ofUsualLength(given, length);
   const { hasher } = parts;
+  if (length > 0 && !(length > MIN_LENGTH && length < MAX_LENGTH)) {
+    if (hasher.projection !== 'minwise') hasher.accumulate(given); // refuses what is not finite
+    throw new RangeError(`expected a length of ${MIN_LENGTH} to ${MAX_LENGTH}, got ${length}`);
+  }
+  checkAttached('values', isDense(given) ? given : given.values);
   checkKind(parts, isSparse(given));
   const isSet = hasher.projection === 'minwise';
-  const isUsual = length > 0 && length < Number.POSITIVE_INFINITY && !isSet;
-  const isLazy = isUsual && hasher.projection !== 'direct';
-  if (isLazy && isDense(query) && query.length === hasher.dimensions) {
-    return new DenseQuery(hasher, query, query === given ? length : lengthOf(query));
+  const isLazy = length > 0 && !isSet && hasher.projection !== 'direct';
+  if (isLazy && isDense(given) && given.length === hasher.dimensions) {
+    return new DenseQuery(hasher, given, length);
   }
-  const sums = isSet ? null : hasher.accumulate(query);
+  const sums = isSet ? null : hasher.accumulate(given);
   if (length === 0) {
     if (hasher.zero === 'null') return null;
     throw new RangeError('an all-zero vector has no direction');
   }
-  if (sums === null) return ofSet(parts, query);
+  if (sums === null) return ofSet(parts, given);
   const code = codeOf(sums);
-  if (isDense(query)) {
-    return { code, sums, unit: quotientsOf(query, query === given ? length : lengthOf(query)) };
-  }
-  return { code, sums, unit: parts.vectors?.kind === 'sparse' ? sparseUnitOf(query) : null };
+  if (isDense(given)) return { code, sums, unit: quotientsOf(given, length) };
+  return { code, sums, unit: parts.vectors?.kind === 'sparse' ? sparseUnitOf(given) : null };
 }
 
 /** A dense vector, whose sums and code are made when a search needs them: most need neither. */
@@ -106,13 +107,9 @@ class DenseQuery implements Query {
   }
 }
 
-/**
- * Outside of these lengths squares and products leave the range of float64. Such queries are scaled
- * by a power of two, which keeps their direction.
- */
+/** Outside of these lengths squares and products leave the range of float64. */
 const MIN_LENGTH = 1e-280;
 const MAX_LENGTH = 1e280;
-const SCALE = 2 ** 600;
 
 /** The length; NaN for values that are no numbers, which `accumulate` refuses with a message. */
 function lengthOfQuery(values: ArrayLike<number>): number {
@@ -120,18 +117,6 @@ function lengthOfQuery(values: ArrayLike<number>): number {
     ? values.every((value) => typeof value === 'number')
     : values instanceof Float32Array || values instanceof Float64Array;
   return isOfNumbers ? lengthOf(values) : Number.NaN;
-}
-
-/** The vector, scaled by a power of two if its length is near the ends of float64. */
-function ofUsualLength(vector: Vector, length: number): Vector {
-  const values: ArrayLike<number> = isDense(vector) ? vector : vector.values;
-  // A detached array has length 0, and cannot be copied.
-  if (isDense(vector) && vector.length === 0) return [];
-  checkAttached('values', values);
-  if (!(length < MIN_LENGTH || length > MAX_LENGTH)) return vector;
-  const scale = length < MIN_LENGTH ? SCALE : 1 / SCALE;
-  const scaled = Float64Array.from(values, (value) => value * scale);
-  return isDense(vector) ? scaled : { ...vector, values: scaled };
 }
 
 /** The code of a query: the signs of its sums. */

@@ -94,17 +94,19 @@ describe('as many neighbours as there are rows, and more', async () => {
 describe('queries of any length', async () => {
   const { index, queries } = await optimized();
 
-  it.each([1e-310, 1e-290, 1e290, 1e306])('find the same, times %f', (factor) => {
-    const [query] = queries;
-    const usual = index.search(query, { k: 5 });
-    const scaled = index.search(
-      Float64Array.from(query, (value) => value * factor),
-      { k: 5 },
-    );
+  const times = (factor: number) => Float64Array.from(queries[0], (value) => value * factor);
+
+  it.each([1e-275, 1e-30, 1e30, 1e275])('find the same, times %f', (factor) => {
+    const usual = index.search(queries[0], { k: 5 });
+    const scaled = index.search(times(factor), { k: 5 });
     expect(scaled.rows).toEqual(usual.rows);
     usual.similarities.forEach((cosine, i) => {
       expect(scaled.similarities[i]).toBeCloseTo(cosine, 9);
     });
+  });
+
+  it.each([1e-310, 1e-290, 1e290, 1e306])('are refused where they near an end, %f', (factor) => {
+    expect(() => index.search(times(factor))).toThrow('"query" expected a length of 1e-280');
   });
 });
 
