@@ -4,6 +4,7 @@
  */
 
 import { checkIds, wrongType, wrongValue } from '../base/check';
+import { newSecret, scrambled } from '../base/hash-tables';
 
 /** The name of a row: all rows of an index have ids of one kind. */
 export type Id = string | number | bigint;
@@ -36,9 +37,20 @@ const MAP_IDS = 2 ** 23;
 /** Bytes that a Map takes for an entry, about. */
 const BYTES_PER_ID = 40;
 
-/** Positions of rows by id. */
+/**
+ * Positions of rows by id. An engine hashes texts under a secret, but numbers by a function that
+ * anyone can compute, so that ids could be chosen which all collide: its Maps get other numbers.
+ */
 export class IdLookup {
-  readonly #maps: Map<Id, number>[] = [new Map()];
+  readonly #secret = newSecret();
+  readonly #maps: Map<string | number, number>[] = [new Map()];
+
+  /** What stands for an id, one to one. */
+  #keyOf(id: Id): string | number {
+    if (typeof id === 'string') return id;
+    const isInt32 = typeof id === 'number' && id === (id | 0);
+    return isInt32 ? scrambled(id, this.#secret) : String(id);
+  }
 
   get bytes(): number {
     return BYTES_PER_ID * this.#maps.reduce((sum, { size }) => sum + size, 0);
@@ -46,8 +58,9 @@ export class IdLookup {
 
   /** The position of an id; undefined where there is none. */
   find(id: Id): number | undefined {
+    const key = this.#keyOf(id);
     for (const map of this.#maps) {
-      const position = map.get(id);
+      const position = map.get(key);
       if (position !== undefined) return position;
     }
     return undefined;
@@ -55,17 +68,19 @@ export class IdLookup {
 
   /** Sets the position of an id, in place of the one before. */
   set(id: Id, position: number): void {
-    let map = this.#maps.find((one) => one.has(id)) ?? this.#maps[this.#maps.length - 1];
-    if (map.size === MAP_IDS && !map.has(id)) {
+    const key = this.#keyOf(id);
+    let map = this.#maps.find((one) => one.has(key)) ?? this.#maps[this.#maps.length - 1];
+    if (map.size === MAP_IDS && !map.has(key)) {
       map = new Map();
       this.#maps.push(map);
     }
-    map.set(id, position);
+    map.set(key, position);
   }
 
   /** Removes an id that has this position. */
   remove(id: Id, position: number): void {
-    for (const map of this.#maps) if (map.get(id) === position) map.delete(id);
+    const key = this.#keyOf(id);
+    for (const map of this.#maps) if (map.get(key) === position) map.delete(key);
   }
 }
 

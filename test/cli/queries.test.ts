@@ -139,7 +139,9 @@ describe('index --optimize --queries', () => {
     expect(stderr).toMatch(/25 of the 50 queries of q\.jsonl, the others chose/);
   });
 
-  it('warns of few queries, and says when one query did all', { tags: 'thorough' }, async () => {
+  it('says how few queries measured, and when one query did all', {
+    tags: 'thorough',
+  }, async () => {
     const { command, cwd, made } = await files();
     await made();
     for (const [count, words] of [
@@ -152,7 +154,6 @@ describe('index --optimize --queries', () => {
       );
       const { code, stderr } = await command('made.hs', '--optimize', '--queries', 'few.jsonl');
       expect([code, stderr]).toEqual([0, expect.stringContaining(words)]);
-      expect(stderr).toMatch(/^\d evaluation queries say little: give 30 or more$/m);
     }
   });
 

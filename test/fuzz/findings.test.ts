@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import {
@@ -127,6 +128,20 @@ it.each(['name', 'checksum'])(
     );
   },
 );
+
+// Without its header a file is one of another maker, without batches one of no rows.
+it('refuses a file whose footer has lost its header and its batches', async () => {
+  const bytes = codesToArrow(Codes.from(new Draws('codes').bytes(40), { bits: 8 }));
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+  text.write('g\0\0\0', text.lastIndexOf('halfspace'));
+  const one = Buffer.from([1, 0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0]); // of a batch, at 8
+  text[text.lastIndexOf(one)] = 0;
+  const words = 'codes.arrow: cannot be read as Arrow: damaged: the footer names no batch';
+  expect(() => codesFromArrow(bytes, { file: 'codes.arrow' })).toThrow(words);
+  const path = join(await temporaryFolder(), 'codes.arrow');
+  await writeFile(path, bytes);
+  await expect(openRows(path)).rejects.toThrow('the footer names no batch, and the file has one');
+});
 
 it('refuses a file whose schema and batches have lost the keys of their metadata', () => {
   const bytes = codesToArrow(Codes.from(new Draws('codes').bytes(40), { bits: 8 }));

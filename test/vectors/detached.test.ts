@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { calibrate, RowBatch, SimHasher, SimHashIndex } from '../../src/node';
+import { RowBatch, SimHasher, SimHashIndex } from '../../src/node';
 
 /** Arrays whose memory is gone: they have no values, and no call may read them. */
 
@@ -33,8 +33,6 @@ const sparse = () => ({
   values: gone(new Float32Array(2)),
 });
 
-const pairs = () => ({ a: new Uint32Array([0]), b: gone(new Uint32Array(1)), same: [true] });
-
 it.each<[string, string, () => unknown]>([
   ['hashAll, dense', 'values', () => hasher.hashAll(dense())],
   ['hashAll, sparse', 'indices', () => hasher.hashAll(sparse())],
@@ -45,7 +43,6 @@ it.each<[string, string, () => unknown]>([
   ['search, sparse', 'values', () => index.search(sparse())],
   ['addAll, shrunk', 'values', () => index.addAll({ values: shrunk(), dimensions: 2 })],
   ['filter', 'filter', () => index.search([1, 2], { filter: gone(new Uint32Array(1)) })],
-  ['calibrate', 'b', () => calibrate(index, { pairs: pairs() })],
   ['RowBatch.of', 'column', () => RowBatch.of({ column: gone(new Float32Array(2)) })],
 ])('%s names "%s"', async (_, name, call) => {
   const words = `"${name}" expected an array whose memory is still there`;

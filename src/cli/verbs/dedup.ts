@@ -9,6 +9,7 @@
  */
 
 import { readFile, stat } from 'node:fs/promises';
+import { resolve, sep } from 'node:path';
 import { JACCARD } from '../../codes/measure';
 import { applyChecked, readPlanLines } from '../../formats/plan-file';
 import { shardsOf } from '../../formats/shards';
@@ -47,7 +48,7 @@ export async function run(call: Call): Promise<0> {
 
 /** The output is opened first: what cannot be written is refused before the work. */
 async function makePlan(call: Call, input: Input): Promise<0> {
-  refuseTarget(call);
+  refuseTarget(call, input);
   const rule = keepRule(call);
   const within = withinOf(call);
   // A person gets the summary alone.
@@ -106,11 +107,16 @@ async function makePlan(call: Call, input: Input): Promise<0> {
 
 const PLAN_NAME = /\.(jsonl|csv|arrow)$/i;
 
-/** Refuses a plan that --apply would not read. */
-function refuseTarget(call: Call): void {
+/** Refuses a plan that --apply would not read, or would read as one of the texts. */
+function refuseTarget(call: Call, input: Input): void {
   const target = call.text('output') ?? '-';
-  if (target === '-' || PLAN_NAME.test(target)) return;
-  call.misuse(`--output expected a plan's name, one in .jsonl, .csv or .arrow, got "${target}"`);
+  if (target === '-') return;
+  if (!PLAN_NAME.test(target)) {
+    call.misuse(`--output expected a plan's name, one in .jsonl, .csv or .arrow, got "${target}"`);
+  }
+  const folder = [input].flat().find((one) => resolve(target).startsWith(resolve(one) + sep));
+  if (folder === undefined) return;
+  call.misuse(`the plan ${target} would be one of the files of ${folder}: name another place`);
 }
 
 /**

@@ -32,6 +32,7 @@ import {
   checkBody,
   checkBodyBytes,
   checkLeft,
+  checkNoBatch,
   checkOrder,
   DICTIONARY_MESSAGE,
   END,
@@ -275,6 +276,8 @@ export async function outlineOf(file: ByteFile, headBytes = 0) {
 
 /** Blocks whose metadata is read at once. */
 const HEADS = 1024;
+/** Bytes of a file whose footer names no batch that are searched for one. */
+const MAX_EMPTY_BYTES = 2 ** 26;
 
 /**
  * Opens an Arrow file, which errors name by `name`. Reads the footer and the metadata of all
@@ -282,7 +285,7 @@ const HEADS = 1024;
  */
 export async function openArrowFile(file: ByteFile, name: string): Promise<ArrowRows> {
   return asArrow(name, async () => {
-    const { blocks, columns, schema } = await outlineOf(file);
+    const { blocks, columns, start, schema } = await outlineOf(file);
     let [batchCount, rowCount] = [0, 0];
     // Checks each message that the footer names.
     for (let first = 0; first < blocks.length; first += HEADS) {
@@ -295,6 +298,10 @@ export async function openArrowFile(file: ByteFile, name: string): Promise<Arrow
         if (some[i].header === BATCH_MESSAGE) batchCount++;
         rowCount += head.rows;
       }
+    }
+    if (batchCount === 0) {
+      const [bytes] = await file.read([{ at: 0, length: Math.min(start, MAX_EMPTY_BYTES) }]);
+      checkNoBatch(bytes);
     }
     let index = 0;
     const next = async () => {

@@ -179,7 +179,9 @@ export function verifyArrow(bytes: Uint8Array): number {
     checkBlock(head, block);
     checkBody(head, messages.subarray(head.body), columns);
   }
-  return blocks.filter(({ header }) => header === BATCH_MESSAGE).length;
+  const batchCount = blocks.filter(({ header }) => header === BATCH_MESSAGE).length;
+  if (batchCount === 0) checkNoBatch(messages);
+  return batchCount;
 }
 
 function verifyStream(bytes: Uint8Array): number {
@@ -202,6 +204,17 @@ function verifyStream(bytes: Uint8Array): number {
 /** Fails for bytes after the end mark of a stream, which another stream or damage has put there. */
 export function checkLeft(byteCount: number): void {
   if (byteCount > 0) throw new Error(`${byteCount} bytes after the end of the stream`);
+}
+
+/** Fails where a file has a batch although its footer names none; `bytes` are those before it. */
+export function checkNoBatch(bytes: Uint8Array): void {
+  let head = headAt(bytes, FIRST_MESSAGE);
+  while (head.header !== END) {
+    if (head.header === BATCH_MESSAGE) {
+      throw new Error('damaged: the footer names no batch, and the file has one');
+    }
+    head = headAt(bytes, head.body + head.bodyBytes);
+  }
 }
 
 function hasMagic(bytes: Uint8Array, at: number): boolean {
