@@ -350,7 +350,7 @@ export class FormatError extends Error {
   }
 }
 
-/** What a thrown value says: any value can be thrown. */
+/** What a thrown value says, which need not be an error. */
 export function messageOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown);
 }

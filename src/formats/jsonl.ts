@@ -8,7 +8,7 @@
  * integers as marked texts. (Node 20 gives no access to the source text of a number.)
  */
 
-import { randomUUID } from 'node:crypto';
+import { newSecret } from '../base/hash-tables';
 import type { RowBatch } from '../table/row-batch';
 import type { ByteSource } from './byte-source';
 import { exactJson, fitter, hex, kindOf, lateColumn } from './column-kinds';
@@ -130,7 +130,7 @@ function hasLarge(value: unknown): boolean {
 /** A string or a number of JSON. */
 const TOKEN = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 /** Is put before large integers, as texts; no text of a file begins with it, since it is drawn. */
-const MARK = randomUUID();
+const MARK = newSecret().join(' ');
 
 /** Numbers of this many digits are exact in float64. */
 const SAFE_DIGITS = 15;

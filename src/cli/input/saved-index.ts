@@ -10,7 +10,7 @@ import { lowerBound } from '../../base/arrays';
 import { readWhole } from '../../formats/file-io';
 import { formatOfPath } from '../../formats/row-reader';
 import { isAddress } from '../../formats/web-source';
-import { coreOf, coreOf as internalsOf } from '../../index/simhash-index';
+import { coreOf } from '../../index/simhash-index';
 import {
   type Id,
   IndexFolder,
@@ -59,7 +59,7 @@ export async function openSaved(call: Call, path: string): Promise<SavedIndex> {
   return {
     path,
     options: { ...index.hasher.options, vectors: index.vectors },
-    idKind: internalsOf(index).idKind,
+    idKind: coreOf(index).idKind,
     text: null,
     frequencies: async () => null,
     columnInfo: [],

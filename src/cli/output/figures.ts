@@ -1,7 +1,7 @@
 /**
  * Numbers and texts as people read them: thousands by commas, bytes, durations, shares, excerpts,
- * texts without characters that a terminal would obey, and what `optimize`
- * measured; and tables. The same in every locale.
+ * texts without characters that a terminal would obey, what `optimize` measured, and tables. The
+ * same in every locale.
  */
 
 import type { Measure } from '../../codes/measure';
