@@ -599,7 +599,13 @@ describe.skipIf(!hasChromium)('the page', () => {
     await opened.page.waitForSelector('.legend');
     return { ...opened, served, cwd: folder };
   };
-  const status = (page: Page) => page.locator('.panel [role=status]').textContent();
+  const status = (page: Page) => page.locator('.found [role=status]').textContent();
+  /** Waits for a list shorter than that of a search; while the server is asked, none is shown. */
+  const filtered = (page: Page) =>
+    page.waitForFunction(() => {
+      const { length } = document.querySelectorAll('.list li');
+      return length > 0 && length < 20;
+    });
 
   /** The colours of the pixels of the map, and those of its clusters. */
   const coloursOf = async (page: Page) => {
@@ -641,7 +647,7 @@ describe.skipIf(!hasChromium)('the page', () => {
     expect(await nearest.textContent()).toMatch(/\d+ of 256 bits/);
     await page.fill('#filter', "topic = 'topic 1' and size > 100");
     await page.keyboard.press('Enter');
-    await page.waitForFunction(() => document.querySelectorAll('.list li').length < 20);
+    await filtered(page);
     for (const text of await page.locator('.list li').allTextContents()) {
       expect(text).toContain('topic: topic 1');
     }
@@ -685,7 +691,7 @@ describe.skipIf(!hasChromium)('the page', () => {
     expect(await page.locator('.panel [role=status]').count()).toBe(0);
     await page.fill('#query', '');
     await filter("topic = 'topic 1'");
-    await page.waitForSelector('.panel [role=status]');
+    await page.waitForSelector('.found [role=status]');
     expect(await status(page)).toBe('12 rows match');
     expect(await page.locator('.list li').count()).toBe(12);
     // It left "12 rows match" for another filter, which is wrong.
@@ -693,7 +699,7 @@ describe.skipIf(!hasChromium)('the page', () => {
     await page.waitForSelector('[role=alert]:has-text("no column")');
     expect(await page.locator('.panel [role=status]').count()).toBe(0);
     await filter('');
-    await page.waitForSelector('.panel [role=status]');
+    await page.waitForSelector('.found [role=status]');
     // What is typed and not yet applied is not said to match either: it said "60 rows match".
     await page.fill('#filter', 'size < 0');
     expect(await status(page)).toBe('60 rows');
@@ -717,7 +723,7 @@ describe.skipIf(!hasChromium)('the page', () => {
     // Those that do not meet the new filter stayed strong.
     await page.fill('#filter', "topic = 'topic 1'");
     await page.locator('#filter').press('Enter');
-    await page.waitForFunction(() => document.querySelectorAll('.list li').length < 20);
+    await filtered(page);
     expect(await strong()).toBeLessThan(all);
   });
 
