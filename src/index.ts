@@ -29,8 +29,6 @@ export {
   bitsFor,
   distanceFor,
   estimateAngle,
-  estimateJaccard,
-  type JaccardEstimate,
 } from './codes/measure';
 export type { Neighbors } from './codes/scan';
 export {

@@ -11,7 +11,7 @@ import { root } from './checks.mjs';
 /** Every exported value is in one of these topics, in the order of the page. */
 const TOPICS = {
   'Vectors to codes': [
-    ...['SimHasher', 'Codes', 'hammingDistance', 'estimateAngle', 'estimateJaccard', 'bitsFor'],
+    ...['SimHasher', 'Codes', 'hammingDistance', 'estimateAngle', 'bitsFor'],
     'distanceFor',
   ],
   'Exact scans': ['scan', 'scanAll', 'scanVectors', 'scanVectorsAll'],

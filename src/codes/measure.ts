@@ -49,7 +49,6 @@ export interface AngleEstimate {
  * const { estimatedCosine, cosineInterval } = estimateAngle(20, 256);
  * const [low, high] = cosineInterval.map((limit) => limit.toFixed(2));
  * console.log(estimatedCosine.toFixed(2), low, high); // 0.97 0.93 0.99
- * console.log(estimateJaccard(20, 256).estimatedJaccard.toFixed(2)); // 0.84
  */
 export function estimateAngle(distance: number, bits: number): AngleEstimate {
   const angle = angleOf(distance, bits);
@@ -210,29 +209,6 @@ export function measureOf(projection: string | undefined): Measure {
 function jaccardOf(distance: number, bits: number): number {
   checkInteger('distance', distance, 0, checkBits(bits));
   return Math.max(0, 1 - (2 * distance) / bits);
-}
-
-export interface JaccardEstimate {
-  readonly estimatedJaccard: number;
-  /** Standard error. */
-  readonly jaccardError: number;
-  /** Wilson's 95 % interval of the share of differing bits, as similarities. */
-  readonly jaccardInterval: readonly [low: number, high: number];
-}
-
-/**
- * The Jaccard similarity that a distance of 'minwise' codes estimates, with its error and interval,
- * which covers the truth with a probability of .95.
- */
-export function estimateJaccard(distance: number, bits: number): JaccardEstimate {
-  const estimatedJaccard = jaccardOf(distance, bits);
-  const [low, high] = wilson(distance, bits);
-  const share = distance / bits;
-  return {
-    estimatedJaccard,
-    jaccardError: 2 * Math.sqrt((share * (1 - share)) / bits),
-    jaccardInterval: [Math.max(0, 1 - 2 * high), Math.max(0, 1 - 2 * low)],
-  };
 }
 
 /** The options for a lowest similarity, one for each measure; at most one may be given. */

@@ -220,7 +220,6 @@ const LIBRARY: Record<string, MakeCall> = {
   'TextHasher.hashAll': onTexts('hashAll', () => [TEXT, 'tea']),
   'TextHasher.keywords': onTexts('keywords', TEXT, 2),
   embed: call(api.embed as never, ['a', 'b'], 'org/model'),
-  estimateJaccard: call(api.estimateJaccard, 20, 256),
   'new FrequencyTable': call(
     (origin) => new api.FrequencyTable(origin),
     () => ({

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { hammingDistance } from '../../src/codes/codes';
-import { estimateJaccard } from '../../src/codes/measure';
+import { JACCARD, wilson } from '../../src/codes/measure';
 import { SimHasher } from '../../src/hashing/simhash';
 import { TextHasher } from '../../src/text/text-hasher';
 
@@ -114,8 +114,8 @@ describe('codes by minwise', () => {
         const distance = codes.distance(0, 1);
         sum += distance / bits;
         squares += (distance / bits - share) ** 2;
-        const [low, high] = estimateJaccard(distance, bits).jaccardInterval;
-        covered += Number(low <= 1 - 2 * share && 1 - 2 * share <= high);
+        const [low, high] = wilson(distance, bits);
+        covered += Number(low <= share && share <= high);
       }
       const deviation = Math.sqrt((share * (1 - share)) / bits);
       expect(Math.abs(sum / trials - share)).toBeLessThan((4 * deviation) / Math.sqrt(trials));
@@ -134,24 +134,14 @@ it('a text is the set of its tokens', () => {
   expect(hasher.hash(one)).toEqual(new TextHasher(options).hash(one));
   // Of 4 / 8: to be, be or, or not, not to; be that, that is; be this, this is.
   const distance = hammingDistance(hasher.hash(one), hasher.hash(other));
-  const { jaccardInterval } = estimateJaccard(distance, 256);
-  expect(jaccardInterval[0]).toBeLessThan(0.5);
-  expect(jaccardInterval[1]).toBeGreaterThan(0.5);
+  const [low, high] = wilson(distance, 256);
+  expect(low).toBeLessThan(0.25);
+  expect(high).toBeGreaterThan(0.25);
 });
 
-describe('estimateJaccard', () => {
-  it('gives the similarity, its standard error and an interval', () => {
-    expect(estimateJaccard(0, 100)).toMatchObject({ estimatedJaccard: 1, jaccardError: 0 });
-    expect(estimateJaccard(50, 100).estimatedJaccard).toBe(0);
-    expect(estimateJaccard(80, 100).estimatedJaccard).toBe(0);
-    expect(estimateJaccard(10, 100).jaccardError).toBeCloseTo(0.06, 12);
-    const [low, high] = estimateJaccard(10, 100).jaccardInterval;
-    expect(low).toBeCloseTo(1 - 2 * 0.1744, 3); // Wilson's interval of 10 in 100: .0552 to .1744
-    expect(high).toBeCloseTo(1 - 2 * 0.0552, 3);
-  });
-
-  it('refuses what is no distance', () => {
-    expect(() => estimateJaccard(101, 100)).toThrow('"distance" expected an integer in 0..100');
-    expect(() => estimateJaccard(1, 0)).toThrow('"bits"');
-  });
+it('a distance estimates the Jaccard similarity', () => {
+  const estimates = [0, 10, 50, 80].map((distance) => JACCARD.estimateOf(distance, 100));
+  expect(estimates).toEqual([1, 0.8, 0, 0]);
+  expect(() => JACCARD.estimateOf(101, 100)).toThrow('"distance" expected an integer in 0..100');
+  expect(() => JACCARD.estimateOf(1, 0)).toThrow('"bits"');
 });
