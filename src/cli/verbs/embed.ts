@@ -7,7 +7,7 @@
 
 import { type FileHandle, open, rm, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { bitmapOf, concatenated } from '../../base/arrays';
+import { bitmapOf } from '../../base/arrays';
 import { LongWork } from '../../base/long-work';
 import { checksum } from '../../kernels/xxhash';
 import type { TextModel } from '../../node';
@@ -40,6 +40,7 @@ export async function run(call: Call): Promise<0> {
   const carried = call.has('columns') ? namedColumns(call, reader) : names;
   call.say(`loading ${given.model}`);
   const embedder = await Embedder.of(given);
+  const { dimensions } = embedder;
   const header = { kind: 'vectors', model: embedder.model } as const;
   const out = await openOutput(call, { inputs: [input], header });
   const made = new MadeVectors(call, embedder);
@@ -48,10 +49,15 @@ export async function run(call: Call): Promise<0> {
   for await (const batch of batchesOf(call, reader)) {
     const texts = batch.texts(column).map((text) => text ?? '');
     const isThere = (row: number) => /\S/.test(texts[row]);
-    const vector = await made.vectorsOf(texts, isThere);
-    nullCount += texts.filter((_, row) => !isThere(row)).length;
+    const there = [...texts.keys()].filter(isThere);
+    const vectors = await made.of(there.map((row) => texts[row]));
+    const values = new Float32Array(texts.length * dimensions);
+    for (const [i, row] of there.entries()) {
+      values.set(vectors.subarray(i * dimensions, (i + 1) * dimensions), row * dimensions);
+    }
+    nullCount += texts.length - there.length;
     const validity = bitmapOf(texts.length, isThere);
-    await out.write(batch.only(carried).with({ vector: { ...vector, validity } }));
+    await out.write(batch.only(carried).with({ vector: { values, dimensions, validity } }));
   }
   await out.close();
   await made.remove();
@@ -60,7 +66,7 @@ export async function run(call: Call): Promise<0> {
   if (format !== 'arrow' && format !== 'arrows') {
     call.say(`only Arrow keeps the model, by which an index embeds queries: ${format} does not`);
   }
-  call.say(`${counted(out.rowCount, 'vector')} of ${embedder.dimensions} dimensions`);
+  call.say(`${counted(out.rowCount, 'vector')} of ${dimensions} dimensions`);
   return 0;
 }
 
@@ -78,16 +84,16 @@ async function modelOf(call: Call): Promise<TextModel> {
 }
 
 /**
- * The vectors of texts, and a file `OUT.part` of those that are made: by row with a text a checksum
- * of model, text and vector, and the vector. Those that the file holds for the same texts in the
- * same order are not made again; it ends before the first other one, or one that was cut.
+ * Makes vectors, and keeps them in a file `OUT.part`: for each batch a checksum of model, texts and
+ * vectors, and the vectors. Batches that the file holds from an earlier run are read, up to the
+ * first one of other texts or one that was cut; from there on the file is written again.
  */
 class MadeVectors {
   readonly #path: string | null;
   readonly #work: LongWork;
-  readonly #rowBytes: number;
   #file: FileHandle | null = null;
-  /** Rows that the file holds so far, and whether those behind them may be of an earlier run. */
+  /** Bytes and vectors of the batches so far, and whether those behind them may be old ones. */
+  #bytes = 0;
   #count = 0;
   #isOld = true;
 
@@ -98,62 +104,41 @@ class MadeVectors {
     const target = call.text('output') ?? '-';
     this.#path = target === '-' ? null : `${target}.part`;
     this.#work = new LongWork({ signal: call.signal });
-    this.#rowBytes = 8 + 4 * embedder.dimensions;
   }
 
-  /** A vector for each text that is there, zeros for others. */
-  async vectorsOf(texts: readonly string[], isThere: (row: number) => boolean) {
-    const { dimensions } = this.embedder;
-    const values = new Float32Array(texts.length * dimensions);
-    const rows = [...texts.keys()].filter(isThere);
-    const known = await this.#known(rows.map((row) => texts[row]));
-    const others = rows.slice(known.length).map((row) => texts[row]);
-    const made = (await this.embedder.vectorsOf(others, this.#work)).values as Float32Array;
-    const added = others.map((_, i) => made.subarray(i * dimensions, (i + 1) * dimensions));
-    for (const [i, vector] of [...known, ...added].entries()) {
-      values.set(vector, rows[i] * dimensions);
+  /** The vectors of the texts of a batch, one after another. */
+  async of(texts: readonly string[]): Promise<Float32Array> {
+    const { dimensions, model } = this.embedder;
+    if (this.#path === null) return this.#made(texts);
+    // Writes go to its end: what is cut off before cannot come back.
+    this.#file ??= await open(this.#path, 'a+');
+    const bytes = new Uint8Array(8 + 4 * dimensions * texts.length);
+    const [check, values] = [new BigUint64Array(bytes.buffer, 0, 1), bytes.subarray(8)];
+    const seed = hashWord(JSON.stringify([model, texts]));
+    if (this.#isOld) {
+      const { bytesRead } = await this.#file.read(bytes, 0, bytes.length, this.#bytes);
+      this.#isOld = bytesRead === bytes.length && check[0] === checksum(values, seed);
+      if (!this.#isOld) {
+        await this.#file.truncate(this.#bytes);
+        if (this.#count > 0) this.call.say(`going on behind ${this.#counted()} of ${this.#path}`);
+      }
     }
-    if (this.#file !== null && others.length > 0) {
-      const bytes = concatenated(added.map((vector, i) => this.#recordOf(others[i], vector)));
-      await this.#file.write(bytes, 0, bytes.length, this.#count * this.#rowBytes);
-      this.#count += others.length;
+    const vectors = new Float32Array(bytes.buffer, 8);
+    if (!this.#isOld) {
+      vectors.set(await this.#made(texts));
+      check[0] = checksum(values, seed);
+      await this.#file.appendFile(bytes);
     }
-    return { values, dimensions };
-  }
-
-  /** The vectors of the first of these texts that an earlier run made. */
-  async #known(texts: readonly string[]): Promise<Float32Array[]> {
-    const vectors: Float32Array[] = [];
-    if (this.#path === null || !this.#isOld) return vectors;
-    this.#file ??= await open(this.#path, 'r+').catch((error) => {
-      if (error.code !== 'ENOENT') throw error;
-      return open(this.#path as string, 'wx+');
-    });
-    const at = this.#count * this.#rowBytes;
-    const bytes = new Uint8Array(texts.length * this.#rowBytes);
-    const { bytesRead } = await this.#file.read(bytes, 0, bytes.length, at);
-    for (let from = 0; from + this.#rowBytes <= bytesRead; from += this.#rowBytes) {
-      const vector = new Float32Array(bytes.slice(from + 8, from + this.#rowBytes).buffer);
-      const expected = this.#recordOf(texts[vectors.length], vector);
-      if (Buffer.compare(expected, bytes.subarray(from, from + this.#rowBytes)) !== 0) break;
-      vectors.push(vector);
-    }
-    this.#count += vectors.length;
-    if (vectors.length === texts.length) return vectors;
-    this.#isOld = false;
-    await this.#file.truncate(this.#count * this.#rowBytes);
-    if (this.#count > 0)
-      this.call.say(`going on behind ${counted(this.#count, 'vector')} of ${this.#path}`);
+    this.#bytes += bytes.length;
+    this.#count += texts.length;
     return vectors;
   }
 
-  /** What the file has of a text: a checksum of model, text and vector, and the vector. */
-  #recordOf(text: string, vector: Float32Array): Uint8Array {
-    const bytes = new Uint8Array(vector.buffer, vector.byteOffset, vector.byteLength);
-    const seed = hashWord(`${JSON.stringify(this.embedder.model)} ${text}`);
-    const check = BigUint64Array.of(checksum(bytes, seed));
-    return concatenated([new Uint8Array(check.buffer), bytes]);
+  async #made(texts: readonly string[]): Promise<Float32Array> {
+    return (await this.embedder.vectorsOf(texts, this.#work)).values as Float32Array;
   }
+
+  #counted = () => counted(this.#count, 'vector');
 
   /** Closes the file; one without vectors is removed. */
   async close(): Promise<void> {
@@ -162,8 +147,7 @@ class MadeVectors {
     await file?.close();
     if (file === null || path === null) return;
     if (this.#count === 0) await rm(path, { force: true });
-    else
-      this.call.say(`the same command goes on behind ${counted(this.#count, 'vector')} in ${path}`);
+    else this.call.say(`the same command goes on behind ${this.#counted()} in ${path}`);
   }
 
   /** Removes the file: the output has all vectors. */
