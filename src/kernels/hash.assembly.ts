@@ -6,8 +6,7 @@
 export { flipsInto, hadamardInto } from './hadamard.assembly';
 export { hitsBelow } from './hamming.assembly';
 export { minwiseInto } from './minwise.assembly';
-export { signsInto } from './signs.assembly';
 export { hitsOfTile, planesInto } from './slices.assembly';
-export { addHashed, hashRows, keysInto } from './sums.assembly';
+export { addHashed, hashRows, keysInto, signsInto } from './sums.assembly';
 export { asciiHashesInto, shinglesInto, wordHashesInto } from './words.assembly';
 export { hashBytes, hashMore, hashWords } from './xxhash.assembly';
