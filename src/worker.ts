@@ -63,7 +63,7 @@ function serve(tasks: readonly AnyTask[]): void {
       const { run, memories, stopped } = open.get(job) as OpenJob;
       // Parts wait in the queue of messages, so a stopped job must be checked before each.
       if (Atomics.load(stopped, 0) === 1) {
-        post({ kind: 'dropped', job, part }, []);
+        post({ kind: 'done', job, part, result: undefined, copies }, copies);
         return;
       }
       try {

@@ -24,7 +24,8 @@ export function mean(values: Float64Array): number {
 
 /** An interval that contains the true mean in 95 of 100 samples; 0 to 1 for no values. */
 export function meanInterval(values: ArrayLike<number>): [low: number, high: number] {
-  const high = 1 - meanAtLeast(complements(values), TAIL);
+  const complements = Float64Array.from(values, (value) => 1 - value);
+  const high = 1 - meanAtLeast(complements, TAIL);
   return [meanAtLeast(values, TAIL), Math.round(high * UNITS) / UNITS];
 }
 
@@ -37,7 +38,8 @@ export function meanAtLeast(values: ArrayLike<number>, doubt: number): number {
   const random = alea('mean limits');
   const means = new Float64Array(DRAWS);
   for (let draw = 0; draw < DRAWS; draw++) {
-    let total = unitWeight(random); // the weight of the additional 0
+    // The weight of the additional 0: exponential with mean 1. `1 - random()` is never 0.
+    let total = -Math.log(1 - random());
     let sum = 0;
     for (const [value, count] of groups) {
       const weight = gamma(count, random);
@@ -49,18 +51,9 @@ export function meanAtLeast(values: ArrayLike<number>, doubt: number): number {
   return Math.round(means.sort()[Math.floor(doubt * DRAWS)] * UNITS) / UNITS;
 }
 
-function complements(values: ArrayLike<number>): Float64Array {
-  return Float64Array.from(values, (value) => 1 - value);
-}
-
-/** The random weight of one number: exponential with mean 1. `1 - random()` is never 0. */
-function unitWeight(random: () => number): number {
-  return -Math.log(1 - random());
-}
-
 /**
  * A gamma variable of a shape of at least 1 (Marsaglia & Tsang 2000): distributed as the sum of
- * `shape` unit weights, in a time that does not depend on `shape`.
+ * `shape` weights, exponential with mean 1, in a time that does not depend on `shape`.
  */
 function gamma(shape: number, random: () => number): number {
   const d = shape - 1 / 3;

@@ -70,9 +70,12 @@ export type ToWorker =
     }
   | { readonly kind: 'close'; readonly job: number };
 
-/** From a worker: `ready` once, then one of the others for each part that it was sent. */
-export type FromWorker =
-  | { readonly kind: 'ready' }
+/**
+ * From a worker: `ready` once, then an answer for each part that it was sent; without a result
+ * where the job was stopped before the part began.
+ */
+export type FromWorker = { readonly kind: 'ready' } | Answer;
+export type Answer =
   | {
       readonly kind: 'done';
       readonly job: number;
@@ -80,7 +83,6 @@ export type FromWorker =
       readonly result: unknown;
       readonly copies: readonly ArrayBuffer[];
     }
-  | { readonly kind: 'dropped'; readonly job: number; readonly part: number }
   | {
       readonly kind: 'failed';
       readonly job: number;

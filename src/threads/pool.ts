@@ -18,7 +18,7 @@ import {
   SCAN_BYTES,
   sharedValues,
 } from '../kernels/memory';
-import { type FromWorker, type Job, Packed, type ToWorker } from './job';
+import { type Answer, type FromWorker, type Job, Packed, type ToWorker } from './job';
 
 /** Parts that a worker has at once: with two, the next part waits there when one is done. */
 const PARTS_AHEAD = 2;
@@ -30,7 +30,7 @@ const RESULTS_AHEAD = 4;
 
 /** A job, as its workers see it: receives their replies, and learns of a worker's end. */
 interface Client {
-  onReply(worker: WorkerThread, message: FromWorker): void;
+  onReply(worker: WorkerThread, message: Answer): void;
   onEnd(worker: WorkerThread, error: Error): void;
 }
 
@@ -174,7 +174,7 @@ class JobRun<S, P, R> implements Client {
   /** Buffers of answered parts, which later parts fill again. */
   readonly #spare: ArrayBuffer[] = [];
   /** Replies that wait for the reply of an earlier part, by the number of the part. */
-  readonly #results = new Map<number, FromWorker>();
+  readonly #results = new Map<number, Answer>();
   #resolve: () => void = () => undefined;
   #reject: (error: unknown) => void = () => undefined;
   /** The next part to send, and the next whose result is taken: `#taken <= #next`. */
@@ -221,9 +221,8 @@ class JobRun<S, P, R> implements Client {
     return this.#ended;
   }
 
-  /** A part is done, dropped or failed: takes what is next in order and sends more parts. */
-  onReply(worker: WorkerThread, message: FromWorker): void {
-    if (message.kind === 'ready') return;
+  /** A part is done or failed: takes what is next in order and sends more parts. */
+  onReply(worker: WorkerThread, message: Answer): void {
     this.#busy.set(worker, (this.#busy.get(worker) as number) - 1);
     this.#results.set(message.part, message);
     if (message.kind === 'done') this.#spare.push(...message.copies);
@@ -268,7 +267,6 @@ class JobRun<S, P, R> implements Client {
       if (message === undefined || this.#isStopped) return;
       this.#results.delete(this.#taken);
       if (message.kind === 'failed') throw message.error;
-      if (message.kind !== 'done') return;
       const progress = this.#job.take(message.result as R, this.#taken++);
       if (progress !== undefined) this.#call.onProgress?.(...progress);
     }
