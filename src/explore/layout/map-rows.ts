@@ -1,9 +1,9 @@
 /**
- * Where rows lie on the map of `explore`: clusters by k-means, a start on the plane in which their
- * centroids lie farthest apart, and a layout by the nearest rows of each. Neighbours attract and
- * random rows repel, by the forces of UMAP for a = b = 1 (McInnes, Healy & Melville 2018); all
- * neighbours count alike, since weights change such layouts little (Damrich & Hamprecht 2021). Of
- * many rows a sample is clustered and laid out, and others are placed by their nearest rows in it.
+ * Where rows lie on the map of `explore`: clusters by k-means, a start on a grid of clusters, and a
+ * layout by the nearest rows of each. Neighbours attract and random rows repel, by the forces of
+ * UMAP for a = b = 1 (McInnes, Healy & Melville 2018); all neighbours count alike, since weights
+ * change such layouts little (Damrich & Hamprecht 2021). Of many rows a sample is clustered and laid
+ * out, and others are placed by their nearest rows in it.
  * Equal rows give equal maps on every engine: only + - * / and square roots touch a float.
  */
 
@@ -85,7 +85,7 @@ export async function mapRows(points: MapPoints, inStage: InStages): Promise<Pla
   const found = await inStage('finding clusters', (call) =>
     cluster(vectors, { clusters, seed: SEED, ...call }),
   );
-  const places = startPlaces(vectors, found.centroids);
+  const places = startPlaces(found.labels, clusters);
   const epochs = sample.length > EPOCHS.manyRows ? EPOCHS.many : EPOCHS.few;
   await inStage('drawing the map', (call) => layOut(lists, places, epochs, new LongWork(call)));
   const exemplars = found.clusters.map((one) => {
@@ -122,44 +122,15 @@ function smoothed({ values, dimensions }: DenseMatrix, lists: readonly Uint32Arr
 }
 
 /**
- * Places of points on the plane in which the centroids lie farthest apart: x and y of each in turn.
+ * Places of points, each within the cell of its cluster on a grid: x and y of each in turn. Starts
+ * by the axes of the centroids keep no more neighbours (nouns: .148 of 15, these .155).
  */
-function startPlaces({ values, dimensions }: DenseMatrix, centroids: Float64Array): Float32Array {
-  const axes = mainAxes(centroids, dimensions);
-  const places = new Float32Array((2 * values.length) / dimensions);
-  let widest = 0;
-  for (let i = 0; i < places.length; i++) {
-    places[i] = dot(axes[i % 2], 0, values, (i >> 1) * dimensions, dimensions);
-    widest = Math.max(widest, Math.abs(places[i]));
-  }
-  // Random offsets, since rows that start in the same place would stay together.
-  return places.map(
-    (value, i) => (widest === 0 ? 0 : (START_WIDTH * value) / widest) + shareAt(1, i) - 0.5,
-  );
-}
-
-/**
- * Two directions in which points lie far apart, of length 1: that of the two most distant points,
- * then the same of what is left without it; zeros where all are in one place.
- */
-function mainAxes(points: Float64Array, dimensions: number): Float64Array[] {
-  const left = points.slice();
-  return [0, 1].map(() => {
-    let axis = new Float64Array(dimensions);
-    let longest = 0;
-    for (let a = dimensions; a < left.length; a += dimensions) {
-      for (let b = 0; b < a; b += dimensions) {
-        const apart = axis.map((_, i) => left[a + i] - left[b + i]);
-        const square = dot(apart, 0, apart, 0, dimensions);
-        if (square > longest) [axis, longest] = [apart, square];
-      }
-    }
-    toUnit(axis);
-    for (let first = 0; first < left.length; first += dimensions) {
-      const along = dot(axis, 0, left, first, dimensions);
-      for (let i = 0; i < dimensions; i++) left[first + i] -= along * axis[i];
-    }
-    return axis;
+function startPlaces(labels: Int32Array, clusters: number): Float32Array {
+  const side = Math.ceil(Math.sqrt(clusters));
+  return Float32Array.from({ length: 2 * labels.length }, (_, i) => {
+    const label = labels[i >> 1];
+    const line = i % 2 === 0 ? label % side : Math.floor(label / side);
+    return (2 * START_WIDTH * (line + shareAt(1, i))) / side - START_WIDTH;
   });
 }
 
