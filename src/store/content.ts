@@ -66,31 +66,23 @@ const ID_COLUMNS: Record<Exclude<IdKind, 'row'>, readonly string[]> = {
 /** Bytes of memory that a block takes in the tables. */
 const TABLE_BYTES = 80;
 
-/**
- * Another writer committed first. This writer has deleted its files and may try again on the newest
- * generation.
- */
-export class LostError extends Error {}
+/** How often opening starts again with a newer generation. */
+const TRIES = 5;
 
-/**
- * Runs work on the newest generation, and again on the next one where another writer was first, or
- * has deleted files of it meanwhile; at most `tries` times more.
- */
+/** Opens the newest generation, and the next one where a writer has deleted files of it meanwhile. */
 export async function withNewest<T>(
   newest: () => Promise<Manifest>,
-  tries: number,
-  work: (manifest: Manifest) => Promise<T>,
+  open: (manifest: Manifest) => Promise<T>,
 ): Promise<T> {
-  for (let left = tries; ; left--) {
+  for (let left = TRIES; ; left--) {
     const base = await newest();
     try {
-      return await work(base);
+      return await open(base);
     } catch (error) {
       // Files of `base` are deleted once others have saved twice: no damage, but too late.
       const isUnreadable = error instanceof FormatError;
       const now = isUnreadable ? await newest().catch(() => base) : base;
-      const isLate = error instanceof LostError || now.checksum !== base.checksum;
-      if (!isLate || left === 0) throw error;
+      if (now.checksum === base.checksum || left === 0) throw error;
     }
   }
 }

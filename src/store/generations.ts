@@ -24,7 +24,6 @@ import { FormatError } from '../base/check';
 import { checksumOf, ignore, syncFolder, writeAll, writeSynced } from '../formats/file-io';
 import { FileChecksum, PIECE_BYTES } from '../table/sealed/seal';
 import type { OpenFile } from './blocks';
-import { LostError } from './content';
 import {
   checkFileChecksum,
   type FileKind,
@@ -39,7 +38,7 @@ import {
   newManifest,
   parseManifest,
 } from './manifest';
-import { neededAt } from './place';
+import { MissingFileError, neededAt } from './place';
 import { type GenerationFiles, holdsIndex } from './write-index';
 
 /** A copy of the newest manifest, for people and other programs. */
@@ -218,7 +217,7 @@ export class GenerationWriter implements GenerationFiles {
     return path;
   }
 
-  /** Gives the manifest its name; throws a LostError where another writer was first. */
+  /** Gives the manifest its name; throws where another writer was first. */
   async #claim(from: string, manifest: Manifest): Promise<void> {
     const to = join(this.folder, manifestName(this.generation));
     try {
@@ -249,10 +248,10 @@ export class GenerationWriter implements GenerationFiles {
     );
   }
 
-  #lost(): LostError {
+  #lost(): Error {
     const { generation } = this;
     const what = `another writer saved generation ${generation} meanwhile`;
-    return new LostError(`${this.folder}: ${what}, nothing was written`);
+    return new Error(`${this.folder}: ${what}, nothing was written`);
   }
 
   /**
@@ -293,8 +292,9 @@ export class GenerationWriter implements GenerationFiles {
     for (const name of this.#names.given) {
       await rm(join(this.folder, name), { force: true }).catch(() => undefined);
     }
-    if ((error as NodeJS.ErrnoException)?.code !== 'ENOENT') return error;
-    // The writer that won deletes the files of this one, so ENOENT means that this one has lost.
+    const isMissing = (error as NodeJS.ErrnoException)?.code === 'ENOENT';
+    if (!isMissing && !(error instanceof MissingFileError)) return error;
+    // The writer that won deletes the files of this one, so one that is missing may mean a loss.
     const generations = await generationsIn(this.folder).catch(() => []);
     return (generations.at(-1) ?? 0) >= this.generation ? this.#lost() : error;
   }

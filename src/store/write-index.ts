@@ -18,7 +18,7 @@ import { FrequencyTable } from '../text/frequency-table';
 import type { TextModel } from '../vectors/vectors';
 import type { FileWriter } from './blocks';
 import { StoredColumns } from './columns';
-import { LostError, openContent, RowSet } from './content';
+import { openContent, RowSet } from './content';
 import {
   type FolderFile,
   headerOf,
@@ -119,7 +119,7 @@ export function originOf(
   if (origin?.path === path) {
     if (origin.manifest.checksum === base.checksum) return origin;
     if (!replace) {
-      throw new LostError(
+      throw new Error(
         `${name} is at generation ${base.generation}, this index is of generation ` +
           `${origin.manifest.generation}: open it again`,
       );
