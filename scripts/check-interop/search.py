@@ -92,7 +92,11 @@ class Folder:
         table = self.table(space)
         header = json.loads(table.schema.metadata[b"halfspace"])
         count, starts, most = header["partitions"], header["starts"], 2 * report["probes"]
-        centroids = numpy.array(table["centroid"].to_pylist(), "f8")
+        packed = numpy.array(table["centroid"].to_pylist(), "u1")
+        bits, dimensions = header["bits"], header["dimensions"]
+        values = numpy.unpackbits(packed, axis=1, bitorder="little", count=bits * dimensions)
+        values = values.reshape(len(values), dimensions, bits) @ (1 << numpy.arange(bits))
+        centroids = values - 2.0 ** (bits - 1)
         centroids /= numpy.maximum(numpy.linalg.norm(centroids, axis=1, keepdims=True), 1)
         point = numpy.floor(query * (63 / numpy.abs(query).max()) + 0.5)
         point /= numpy.linalg.norm(point)

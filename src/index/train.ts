@@ -7,9 +7,10 @@
 import { ascending } from '../base/arrays';
 import type { LongWork } from '../base/long-work';
 import { mixed, shareAt } from '../base/random';
+import { centroidBits } from '../k-means/centroid-tree';
 import { allocatePoints, reorder, trainTree } from '../k-means/k-means';
 import { NO_ROW } from '../kernels/hits';
-import { product } from '../kernels/products';
+import { endPoint, MOST, type PointRows, product } from '../kernels/products';
 import { bytesPerEntryOf, type RowsToPlace, Space } from './space';
 
 /** Of so many classes of hashes one is held out. */
@@ -180,9 +181,19 @@ export async function trainSpace(
   const { width, parts } = untrained;
   const count = Math.min(partitions, points.length / width);
   const tree = await trainTree(points, width, count, work);
+  for (const values of [tree.centroids, tree.coarse]) coarsen({ values, width }, parts.dimensions);
   const space = new Space({ ...parts, tree });
   if (parts.kind === 'codes') return space;
   return new Space({ ...parts, nearness: nearnessOf(space, points), tree });
+}
+
+/** Rounds points to the bits that centroids have in files. */
+function coarsen({ values, width }: PointRows, dimensions: number): void {
+  const share = (2 ** (centroidBits(dimensions) - 1) - 1) / MOST;
+  for (let at = 0; at < values.length; at += width) {
+    for (let i = at; i < at + dimensions; i++) values[i] = Math.round(values[i] * share);
+    endPoint({ values, width }, at);
+  }
 }
 
 /** The mean cosine of points with their centroids, over some of them: evenly spaced. */

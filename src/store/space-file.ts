@@ -5,9 +5,9 @@
 
 import { checkInteger, checkNumber, checkOneOf, wrongValue } from '../base/check';
 import { Space } from '../index/space';
-import { checkedTree } from '../k-means/centroid-tree';
+import { centroidBits, checkedTree } from '../k-means/centroid-tree';
 import { allocatePoints } from '../k-means/k-means';
-import { endPoint, MOST, pointWidth } from '../kernels/products';
+import { endPoint, pointWidth } from '../kernels/products';
 import { asArrow } from '../table/arrow/batches';
 import {
   type ColumnSchema,
@@ -17,17 +17,42 @@ import {
 } from '../table/sealed/sealed-table';
 
 const CENTROID = (width: number | null): ColumnSchema => {
-  return { name: 'centroid', type: { vector: 'int8', width } };
+  return { name: 'centroid', type: { vector: 'uint8', width } };
 };
+
+/** Values of so many bits, one after another in each row of whole bytes, the lowest bits first. */
+interface PackedBits {
+  readonly bits: number;
+  readonly dimensions: number;
+}
+
+const bytesOf = ({ bits, dimensions }: PackedBits) => Math.ceil((bits * dimensions) / 8);
+
+/** Calls `take` for each value of a row with the first byte that it is in, and its shift. */
+function eachValue(
+  row: number,
+  packed: PackedBits,
+  take: (dimension: number, byte: number, shift: number) => void,
+): void {
+  const first = 8 * row * bytesOf(packed);
+  for (let i = 0, at = first; i < packed.dimensions; i++, at += packed.bits) {
+    take(i, at >> 3, at & 7);
+  }
+}
 
 export function spaceToArrow(space: Space): Uint8Array {
   const { kind, dimensions, seed, nearness, tree } = space.parts;
   const { width } = space;
   const count = (tree.centroids.length + tree.coarse.length) / width;
-  const centroid = new Int8Array(count * dimensions);
+  const packed = { bits: centroidBits(dimensions), dimensions };
+  const centroid = new Uint8Array(count * bytesOf(packed));
   for (let i = 0; i < count; i++) {
     const [from, at] = i < space.count ? [tree.centroids, i] : [tree.coarse, i - space.count];
-    centroid.set(from.subarray(at * width, at * width + dimensions), i * dimensions);
+    eachValue(i, packed, (dimension, byte, shift) => {
+      const value = from[at * width + dimension] + 2 ** (packed.bits - 1);
+      centroid[byte] |= value << shift;
+      if (shift + packed.bits > 8) centroid[byte + 1] |= value >> (8 - shift);
+    });
   }
   const header = {
     kind: 'space',
@@ -35,11 +60,12 @@ export function spaceToArrow(space: Space): Uint8Array {
     dimensions,
     seed: String(seed),
     nearness,
+    bits: packed.bits,
     partitions: space.count,
     starts: Array.from(tree.starts),
   };
   const batch = { count, rows: { centroid } };
-  return writeTable([CENTROID(dimensions)], header, [batch]);
+  return writeTable([CENTROID(bytesOf(packed))], header, [batch]);
 }
 
 /** Reads the space of an index of so many dimensions and bits; a FormatError names the file. */
@@ -56,17 +82,21 @@ export function spaceFromArrow(
     checkInteger('dimensions', table.header.dimensions, wanted, wanted);
     const width = pointWidth(wanted);
     const count = checkInteger('partitions', partitions, 1, table.count);
-    const values = readNumbers(table, CENTROID(null)) as Int8Array;
-    if (values.length !== table.count * wanted) {
-      throw wrongValue('centroid', `${wanted} integers`, values.length / table.count);
+    const packed = { bits: centroidBits(wanted), dimensions: wanted };
+    checkInteger('bits', table.header.bits, packed.bits, packed.bits);
+    const bytes = readNumbers(table, CENTROID(null)) as Uint8Array;
+    if (bytes.length !== table.count * bytesOf(packed)) {
+      throw wrongValue('centroid', `${bytesOf(packed)} bytes`, bytes.length / table.count);
     }
-    const wrong = values.find((value) => Math.abs(value) > MOST);
-    if (wrong !== undefined) throw wrongValue('centroid', `integers up to ${MOST}`, wrong);
+    const lowest = -(2 ** (packed.bits - 1));
     const rowsOf = (from: number, to: number) => {
       const own = allocatePoints(to - from, width);
       for (let i = 0; i < to - from; i++) {
-        const first = (from + i) * wanted;
-        own.set(values.subarray(first, first + wanted), i * width);
+        eachValue(from + i, packed, (dimension, byte, shift) => {
+          const value = ((bytes[byte] | (bytes[byte + 1] << 8)) >> shift) & (-2 * lowest - 1);
+          if (value === 0) throw wrongValue('centroid', `integers above ${lowest}`, lowest);
+          own[i * width + dimension] = value + lowest;
+        });
         endPoint({ values: own, width }, i * width);
       }
       return own;

@@ -229,11 +229,12 @@ describe('a hostile file, its checksums right,', () => {
     ...{ source: 'rows', warnings: [] },
   };
   /** A file of a space of two centroids and one for both of them. */
-  const spaceOf = (change: object = {}, centroid = new Int8Array(3 * 2)) => {
-    const head = { kind: 'space', of: 'dense', dimensions: 2, seed: '0', nearness: 0.5 };
-    const rows = { centroid };
-    const column = { name: 'centroid', type: { vector: 'int8', width: 2 } } as const;
-    const whole = { ...head, partitions: 2, starts: [0, 2], name: '', ...change };
+  const zeros = [0x40, 0x20]; // 64 and 64, 7 bits each
+  const spaceOf = (change: object = {}, second = zeros) => {
+    const head = { kind: 'space', of: 'dense', dimensions: 2, bits: 7, seed: '0' };
+    const rows = { centroid: Uint8Array.of(...zeros, ...second, ...zeros) };
+    const column = { name: 'centroid', type: { vector: 'uint8', width: 2 } } as const;
+    const whole = { ...head, nearness: 0.5, partitions: 2, starts: [0, 2], name: '', ...change };
     const bytes = writeTable([column], whole, [{ count: 3, rows }]);
     return Buffer.from(bytes).toString('base64');
   };
@@ -279,7 +280,8 @@ describe('a hostile file, its checksums right,', () => {
     [{ space: 'some' }, {}, /space/],
     [{ space: 7 }, {}, /"space" expected base64/],
     [{ space: '?' }, {}, /./],
-    [{ space: spaceOf({}, Int8Array.of(0, 0, 0, -64, 0, 0)) }, {}, /integers up to 63, got -64/],
+    [{ space: spaceOf({}, [0x40, 0]) }, {}, /integers above -64, got -64/],
+    [{ space: spaceOf({ bits: 5 }) }, {}, /space.*bits/],
     [{ space: spaceOf({ of: 'round' }) }, {}, /space.*of/],
     [{ space: spaceOf({ nearness: 2 }) }, {}, /space.*nearness/],
     [{ space: spaceOf({ dimensions: 3 }) }, {}, /space.*dimensions/],

@@ -20,7 +20,7 @@ const VERSIONS: Readonly<Record<string, number>> = {
   index: 5,
   segment: 5,
   blocks: 5,
-  space: 2,
+  space: 3,
 };
 const versionOf = (kind: unknown) => VERSIONS[String(kind)] ?? 1;
 
