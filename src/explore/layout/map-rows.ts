@@ -2,8 +2,8 @@
  * Where rows lie on the map of `explore`: clusters by k-means, a start on a grid of clusters, and a
  * layout by the nearest rows of each. Neighbours attract and random rows repel, by the forces of
  * UMAP for a = b = 1 (McInnes, Healy & Melville 2018); all neighbours count alike, since weights
- * change such layouts little (Damrich & Hamprecht 2021). Of many rows a sample is clustered and laid
- * out, and others are placed by their nearest rows in it.
+ * change such layouts little (Damrich & Hamprecht 2021). Of many rows a sample is clustered and
+ * laid out, and others are placed by their nearest rows in it.
  * Equal rows give equal maps on every engine: only + - * / and square roots touch a float.
  */
 
