@@ -69,7 +69,7 @@ const TABLE_BYTES = 80;
 /** How often opening starts again with a newer generation. */
 const TRIES = 5;
 
-/** Opens the newest generation, and the next one where a writer has deleted files of it meanwhile. */
+/** Opens the newest generation, and the next where a writer has deleted files of it meanwhile. */
 export async function withNewest<T>(
   newest: () => Promise<Manifest>,
   open: (manifest: Manifest) => Promise<T>,
