@@ -199,9 +199,8 @@ it('products differ from those of the vectors by their errors at most', () => {
     const { values, width } = pointsFrom(vectors);
     vectors.forEach((vector, i) => {
       const scale = scaleOf(values, i * width, width);
-      const off = vector.map(
-        (value, j) => value / Math.hypot(...vector) - values[i * width + j] * scale,
-      );
+      const length = Math.hypot(...vector);
+      const off = vector.map((value, j) => value / length - values[i * width + j] * scale);
       const error = errorOf(values, i * width, width);
       expect(error).toBeGreaterThan(Math.hypot(...off));
       // Next to it only what changes the length, which is little of many values.
