@@ -64,7 +64,10 @@ export class IndexCore extends QueryParts {
       count,
       searched: () => rows.searched(),
       accepts: (filter, row) => this.accepts(filter, row),
-      withCodes: (some) => Uint32Array.from(some.filter((row) => rows.hasCode(row))),
+      withCodes: (some) => {
+        const { parts } = rows;
+        return Uint32Array.from(some.filter((row) => parts.some((one) => one.placeOf(row) >= 0)));
+      },
       // Rows that are their own ids need no look-up: two places that no cache has.
       idOf: this.idKind === 'row' ? (row) => row : (row) => rows.idOf(row) as Id,
     };

@@ -5,9 +5,9 @@
  * more than a quarter as many as rows.
  */
 
+import { concatenated } from '../base/arrays';
 import type { LongWork } from '../base/long-work';
 import { mostCodes } from '../kernels/code-memory';
-import { NO_ROW } from '../kernels/hits';
 import { mostRows } from '../kernels/residual-memory';
 import { BLOCK_ROWS } from '../kernels/residuals';
 import type { Id } from './ids';
@@ -214,31 +214,18 @@ export class MemoryIndex {
     return found === null ? undefined : found.part.rows.idAt(found.position, row);
   }
 
-  /** Whether there is a row that is not null. */
-  hasCode(row: number): boolean {
-    const found = this.find(row);
-    return found !== null && !found.part.rows.isNull(found.position);
-  }
-
   /** How many rows have codes. */
   get codedCount(): number {
-    let count = 0;
-    for (const { rows } of this.parts) {
-      for (let at = 0; at < rows.count; at++) if (rows.codes.rows[at] !== NO_ROW) count++;
-    }
-    return count;
+    return this.parts.reduce((sum, { rows }) => {
+      return sum + rows.livePositions().filter((at) => !rows.isNull(at)).length;
+    }, 0);
   }
 
   /** The rows that are there, ascending. */
   liveRows(): Uint32Array {
-    const live = new Uint32Array(this.count);
-    let count = 0;
-    for (const { rows } of this.parts) {
-      for (let position = 0; position < rows.count; position++) {
-        if (!rows.isRemoved(position)) live[count++] = rows.rowAt(position);
-      }
-    }
-    return live.sort();
+    return concatenated(
+      this.parts.map(({ rows }) => rows.livePositions().map((at) => rows.rowAt(at))),
+    );
   }
 
   /** Takes all rows, those of a part in one call. */

@@ -247,6 +247,12 @@ export class Rows {
     return rows[position] === row ? position : NO_ROW;
   }
 
+  /** The positions of the rows that are there, in the order of the rows. */
+  livePositions(): Uint32Array {
+    const all = this.#positions ?? this.#ascending ?? ascending(this.count);
+    return all.filter((at) => at !== NO_ROW && this.#states[at] !== REMOVED);
+  }
+
   /** Whether the position of each row is its number. */
   get isInOrder(): boolean {
     return this.#rows === null && this.firstRow === 0;
@@ -374,8 +380,8 @@ interface Gathered {
 }
 
 /** For each new position the number of a source and the position there; `coded` are not null. */
-interface Taken {
-  readonly source: Uint8Array | Uint32Array;
+export interface Taken {
+  readonly source: Uint32Array;
   readonly position: Uint32Array;
   readonly coded: number;
 }

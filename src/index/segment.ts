@@ -5,7 +5,15 @@
  * segments and tail: it concatenates lists of partitions, and never assigns a row again.
  */
 
-import { ascending, byGroup, grown, type Range, runOf } from '../base/arrays';
+import {
+  ascending,
+  byGroup,
+  concatenated,
+  grown,
+  type Range,
+  runOf,
+  valuesAt,
+} from '../base/arrays';
 import type { LongWork } from '../base/long-work';
 import { NO_ROW, type RowCodes } from '../kernels/hits';
 import { ResidualMemory } from '../kernels/residual-memory';
@@ -20,7 +28,7 @@ import {
 } from '../kernels/residuals';
 import { runJob } from '../threads/parallel';
 import type { Query } from './query';
-import { Rows, rowsToPlace, similaritiesWith } from './rows';
+import { Rows, rowsToPlace, similaritiesWith, type Taken } from './rows';
 import type { MemoryPart, Ranges } from './searched';
 import {
   PLACED_AT_ONCE,
@@ -425,79 +433,38 @@ interface Merging {
  * numbers, partitions and entries.
  */
 export function merged(parts: readonly Placed[], { space, ...to }: Merging): Segment {
-  const count = parts.reduce((sum, { rows }) => sum + rows.liveCount, 0);
   const partitions = space?.count ?? 1;
-  // Counting sort by partition; null rows last. Within a partition rows ascend, since parts do.
-  const starts = new Uint32Array(partitions + 2);
-  const each = (take: (part: number, position: number, p: number) => void) => {
-    for (const [i, { rows, partitionOf }] of parts.entries()) {
-      for (let position = 0; position < rows.count; position++) {
-        if (rows.isRemoved(position)) continue;
-        const isNull = rows.isNull(position);
-        take(
-          i,
-          position,
-          isNull ? partitions : space === null ? 0 : partitionOf.call(parts[i], position),
-        );
-      }
-    }
+  const groupAt = (part: Placed, position: number) => {
+    if (part.rows.isNull(position)) return partitions; // behind all others
+    return space === null ? 0 : part.partitionOf(position);
   };
-  each((_, __, p) => starts[p + 1]++);
-  for (let p = 0; p <= partitions; p++) starts[p + 1] += starts[p];
-  const next = starts.slice();
-  const source = parts.length > 2 ** 8 ? new Uint32Array(count) : new Uint8Array(count);
-  const position = new Uint32Array(count);
-  each((part, at, p) => {
-    source[next[p]] = part;
-    position[next[p]++] = at;
-  });
-  // Rows of a segment that gets another space are in the order of its partitions before.
-  for (let p = 0; p <= partitions; p++) {
-    sortByRow(parts, source, position, starts[p], starts[p + 1]);
-  }
-  const coded = starts[partitions];
+  const positions = parts.map(({ rows }) => rows.livePositions());
+  const groups = positions.map((own, i) => own.map((position) => groupAt(parts[i], position)));
+  const sources = positions.map((own, i) => new Uint32Array(own.length).fill(i));
+  // Within a partition rows ascend, since parts do.
+  const { starts: all, members } = byGroup(concatenated(groups), partitions + 1);
+  const starts = all.subarray(0, partitions + 1);
+  const source = valuesAt(concatenated(sources), members);
+  const taken = {
+    source,
+    position: valuesAt(concatenated(positions), members),
+    coded: starts[partitions],
+  };
   const [first, last] = [parts[0].rows, parts[parts.length - 1].rows];
   const gathered = { sources: parts.map(({ rows }) => rows), firstRow: first.firstRow, ...to };
-  const rows = Rows.gathered(gathered, last.endRow, { source, position, coded });
-  const placed = { starts: starts.subarray(0, partitions + 1), source, position, coded };
-  if (space === null || space.bytesPerEntry === 0) {
-    const counts = new Uint32Array(partitions);
-    return new Segment(rows, {
-      entries: null,
-      starts: placed.starts,
-      counts,
-      firsts: new Uint32Array(partitions + 1),
-    });
-  }
-  return new Segment(rows, mergedEntries(rows, parts, placed, space));
-}
-
-/** Sorts the sources and positions of merged rows `first` to `end - 1` by row. */
-function sortByRow(
-  parts: readonly Placed[],
-  source: Uint8Array | Uint32Array,
-  position: Uint32Array,
-  first: number,
-  end: number,
-): void {
-  const rowAt = (i: number) => parts[source[i]].rows.rowAt(position[i]);
-  let isSorted = true;
-  for (let i = first + 1; i < end && isSorted; i++) isSorted = rowAt(i) > rowAt(i - 1);
-  if (isSorted) return;
-  const order = Array.from({ length: end - first }, (_, i) => first + i);
-  order.sort((a, b) => rowAt(a) - rowAt(b));
-  const sorted = order.map((i) => [source[i], position[i]]);
-  for (const [i, [from, at]] of sorted.entries()) {
-    source[first + i] = from;
-    position[first + i] = at;
-  }
+  const rows = Rows.gathered(gathered, last.endRow, taken);
+  const hasEntries = space !== null && space.bytesPerEntry > 0;
+  const lists = hasEntries
+    ? mergedEntries(rows, parts, { starts, ...taken }, space)
+    : { entries: null, firsts: starts, counts: new Uint32Array(partitions) };
+  return new Segment(rows, { starts, ...lists });
 }
 
 /** The entries of merged rows: of each partition those of its rows, and copies of others behind. */
 function mergedEntries(
   rows: Rows,
   parts: readonly Placed[],
-  { starts, source, position, coded }: Taken,
+  { starts, source, position, coded }: Placing,
   space: Space,
 ) {
   const { hasCopies } = space.parts;
@@ -527,13 +494,10 @@ function mergedEntries(
     take(all.subarray(starts[p], starts[p + 1]), firsts[p], false);
     take(members.subarray(seconded[p], seconded[p + 1]), behind, true);
   }
-  return { entries, starts, firsts, counts };
+  return { entries, firsts, counts };
 }
 
 /** Where merged rows come from, in the order of their partitions. */
-interface Taken {
+interface Placing extends Taken {
   readonly starts: Uint32Array;
-  readonly source: Uint8Array | Uint32Array;
-  readonly position: Uint32Array;
-  readonly coded: number;
 }
