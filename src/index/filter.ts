@@ -48,48 +48,46 @@ export function checkFilter(
   return { accepts: (row) => allowed.has(row), rows };
 }
 
+/** A filter is narrow if it accepts less than this part of the rows that it was asked for, */
+const NARROW = 1 / 64;
+/** once it was asked for this many rows. */
+const CALLS = 1024;
+
 /**
  * A filter during one search: a function is asked for a row at most once, and its answers are
  * remembered. Where it accepts so few of the candidates that looking for more would take longer
  * than comparing what it accepts, it is asked for all rows.
  */
 export class FilterMemory {
-  readonly #filter: RowFilter;
+  /** True if a function of the user decides, which is given the ids of rows. */
+  readonly isUserCode: boolean;
+  #accepts: (row: number) => boolean;
+  readonly #isShort: boolean;
   readonly #answers = new Map<number, boolean>();
   readonly #found: number[] = [];
   #accepted = 0;
-  #isAskedForAll = false;
-  /** Whether it accepts few rows, so that all rows should be asked for at once. */
-  readonly isNarrow: boolean;
   /** All rows that are accepted and have a code, ascending; null while they are not known. */
   known: Uint32Array | null;
 
-  constructor(filter: RowFilter, known: Uint32Array | null = null, isNarrow = false) {
-    this.#filter = filter;
+  /** `isShort` is true of a list of so few rows that it is narrow from the beginning. */
+  constructor({ accepts, rows }: RowFilter, known: Uint32Array | null = null, isShort = false) {
+    this.#accepts = accepts;
+    this.isUserCode = rows === null;
     this.known = known;
-    this.isNarrow = isNarrow;
+    this.#isShort = isShort;
   }
 
-  /** How many rows the filter was asked for. */
-  get calls(): number {
-    return this.#answers.size;
-  }
-
-  /** The share of these that it accepted. */
-  get share(): number {
-    return this.#accepted / Math.max(1, this.calls);
-  }
-
-  /** True if a function of the user decides, which is given the ids of rows. */
-  get isUserCode(): boolean {
-    return this.#filter.rows === null;
+  /** Whether it accepts few rows, and these are not known: then it should be asked for all rows. */
+  get isNarrow(): boolean {
+    const { size } = this.#answers;
+    const isSeen = size >= CALLS && this.#accepted < NARROW * size;
+    return this.known === null && (this.#isShort || isSeen);
   }
 
   accepts(row: number): boolean {
     const known = this.#answers.get(row);
     if (known !== undefined) return known;
-    if (this.#isAskedForAll) return false;
-    const answer = this.#filter.accepts(row);
+    const answer = this.#accepts(row);
     this.#answers.set(row, answer);
     if (answer) this.#accepted++;
     return answer;
@@ -100,14 +98,14 @@ export class FilterMemory {
     for (const row of rows) {
       if (row === NO_ROW) continue;
       // Not remembered one by one, since all rows of an index are asked for.
-      if (this.#answers.get(row) ?? this.#filter.accepts(row)) this.#found.push(row);
+      if (this.#answers.get(row) ?? this.#accepts(row)) this.#found.push(row);
     }
   }
 
   /** Once it was asked for all rows: those that it accepts. */
   know(): Uint32Array {
-    this.#isAskedForAll = true;
-    for (const row of this.#found) this.#answers.set(row, true);
+    const found = new Set(this.#found);
+    this.#accepts = (row) => found.has(row);
     this.known = Uint32Array.from(this.#found).sort();
     return this.known;
   }

@@ -26,7 +26,6 @@ import {
   type Want,
   type Work,
 } from './searched';
-
 import type { Probes, Space } from './space';
 
 /** Ranges of one call of the kernel, of whichever search. */
@@ -73,10 +72,6 @@ interface Seen {
   readonly isAll: boolean;
 }
 
-/** A filter is narrow if it accepts less than this part of the rows that it was asked for, */
-const NARROW = 1 / 64;
-/** once it was asked for this many rows. */
-const CALLS = 1024;
 /**
  * Where a filter leaves too few candidates, the next round seeks 1.25 times as many as would have
  * been enough, but at most 8 times as many as before.
@@ -142,7 +137,7 @@ export class CosineSearch implements Stepped {
     this.#wanted = (asked.filter === null ? 1 : 4) * asked.want;
     const { filter, rows = filter?.known } = asked;
     if (rows && isExact) this.#rank(candidatesOf(rows));
-    else if (filter?.isNarrow && filter.known === null) this.#scan('ask');
+    else if (filter?.isNarrow) this.#scan('ask');
     else this.#find();
     // An index without rows has no blocks to ask for.
     if (!this.isDone && this.#tasks.length === 0) this.#best = NOTHING;
@@ -267,8 +262,7 @@ export class CosineSearch implements Stepped {
       const most = Math.max(want, k);
       found = acceptedOf(found, (row) => filter.accepts(row), most);
       const isShort = found.weights.length < want;
-      const isNarrow = filter.calls >= CALLS && filter.share < NARROW;
-      if (isShort && isNarrow && filter.known === null) {
+      if (isShort && filter.isNarrow) {
         this.#scan('ask');
         return;
       }
