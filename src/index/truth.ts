@@ -87,7 +87,10 @@ export function chunksOf(
   return chunks;
 }
 
-/** Takes all rows, run by run in any order, with 1 for each row that is held out. */
+/**
+ * Takes all rows, run by run in any order, with 1 for each row that is held out: by what places it
+ * in a space, its dense vector or its code.
+ */
 export async function eachRun(
   eachChunks: EachChunks,
   isByCode: boolean,
@@ -97,25 +100,14 @@ export async function eachRun(
   await eachChunks(async (group) => {
     for (const { vectors, first, end, ...codes } of group) {
       const own = rowsToPlace(codes, vectors, [first, end], isByCode);
-      take(own, heldOutOfRun(codes, vectors, own, first));
+      const { values, dimensions: width } = own.vectors ?? {
+        values: own.codes as Uint8Array,
+        dimensions: codes.bytesPerCode,
+      };
+      take(own, heldOutOf(values, width));
       await work.step();
     }
   });
-}
-
-/** Rows are held out by their dense vectors, or by their codes where there are none. */
-function heldOutOfRun(
-  { codes, bytesPerCode }: RowCodes,
-  held: RowVectors | null,
-  { rows, vectors }: RowsToPlace,
-  first: number,
-): Uint8Array {
-  if (held === null || held.kind === 'sparse') {
-    const end = first + rows.length;
-    return heldOutOf(codes.subarray(first * bytesPerCode, end * bytesPerCode), bytesPerCode);
-  }
-  const { values, dimensions } = vectors ?? (held as DenseVectors).rowsOfLengths(rows, first);
-  return heldOutOf(values, dimensions);
 }
 
 /** The best rows for one query, taken in any order: all as good as the k-th. */
