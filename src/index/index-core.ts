@@ -12,7 +12,6 @@ import { afterChanges, type CheckedOptions } from './index-options';
 import { MemoryIndex, type MemoryOptions } from './memory-index';
 import { noVectors, QueryParts } from './query';
 import type { NewRows } from './rows';
-import type { SpaceOrigin } from './train';
 import type { HeldRows, RowVectors } from './vectors/row-vectors';
 
 /** Rows whose vectors are copied together. */
@@ -40,16 +39,6 @@ export class IndexCore extends QueryParts {
       bytesPerCode,
       newVectors: vectors === 'none' ? null : (newVectors as MemoryOptions['newVectors']),
     });
-  }
-
-  /** What a space of this index is trained from. */
-  get origin(): SpaceOrigin {
-    const { bits, hasher, dense } = this;
-    return {
-      bits,
-      dimensions: dense?.dimensions ?? null,
-      seed: hasher.seed,
-    };
   }
 
   /** The index as it is now, for searches, which run while `optimize` replaces rows and report. */

@@ -35,7 +35,6 @@ import { bytesPerEntryOf, type RowsToPlace, Space } from './space';
 import {
   HELD_OUT_CLASSES,
   MIN_PARTITIONED_ROWS,
-  type SpaceOrigin,
   sampleSize,
   TrainingSample,
   trainSpace,
@@ -109,7 +108,6 @@ export async function optimize(
 ): Promise<RecallReport> {
   const own: Optimizable<MemoryEvaluable> = {
     before: new MemoryEvaluable(core, core.rows),
-    origin: core.origin,
     sampleBytes: SAMPLE_BYTES,
     place: async (space, placing) =>
       new MemoryEvaluable(core, await core.rows.placed(space, placing)),
@@ -129,7 +127,6 @@ const SHARES = [4, 3, 3];
 /** An index to optimize, as it is, and how its rows get a space. */
 export interface Optimizable<T extends Evaluable> {
   readonly before: T;
-  readonly origin: SpaceOrigin;
   /** Room for the points that train a space, if these are no fewer than it needs. */
   readonly sampleBytes: number;
   /** The same rows in the partitions of a space. */
@@ -193,14 +190,16 @@ interface Trained {
 
 /** Null where there are too few rows for a space. */
 async function trainedSpace(
-  { before: index, origin, sampleBytes }: Optimizable<Evaluable>,
+  { before: index, sampleBytes }: Optimizable<Evaluable>,
   wanted: Pick<Wanted, 'partitions' | 'seed'>,
   work: LongWork,
 ): Promise<Trained | null> {
-  const { rows } = index;
+  const { rows, parts } = index;
   if (rows === 0 || (wanted.partitions === undefined && rows < MIN_PARTITIONED_ROWS)) return null;
   const partitions = wanted.partitions ?? usualPartitions(rows);
-  const untrained = untrainedSpace(origin);
+  const { bits, hasher, dense } = parts;
+  const dimensions = dense?.dimensions ?? null;
+  const untrained = untrainedSpace({ bits, dimensions, seed: hasher.seed });
   const most = sampleSize(partitions, sampleBytes / untrained.width);
   const sampled = { space: untrained, most, rows, seed: wanted.seed };
   let sample = new TrainingSample(sampled);

@@ -72,7 +72,7 @@ export function heldOutOf(
 }
 
 /** What a space of an index is, before it is trained. */
-export interface SpaceOrigin {
+interface SpaceOrigin {
   readonly bits: number;
   /** Dimensions of held dense vectors; null where there are none. */
   readonly dimensions: number | null;

@@ -105,8 +105,8 @@ export function indexFromArrow(source: ArrowSource, options?: { file?: string })
     const core = coreOf(index);
     core.take(queryPartsOf(header));
     checkInteger('nextRow', header.nextRow, opened.count, maxNextRow(opened.count));
-    const { bits, dimensions } = core.origin;
-    const sizes = { bits, dimensions: dimensions ?? bits, hasCopies: header.copies };
+    const { bits, dense } = core;
+    const sizes = { bits, dimensions: dense?.dimensions ?? bits, hasCopies: header.copies };
     const space =
       header.space === null
         ? null

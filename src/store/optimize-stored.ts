@@ -56,7 +56,6 @@ export function optimizeStored(change: FolderChange, wanted: Wanted): Promise<Re
     const content = await change.opened(place);
     const own: Optimizable<StoredEvaluable> = {
       before: new StoredEvaluable(content, change.memory / 4),
-      origin: change.core.origin,
       sampleBytes: change.memory / 4,
       place: async (space, placing) => {
         await placeAll(change, content, space, placing);
