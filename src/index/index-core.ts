@@ -9,7 +9,7 @@ import { Codes } from '../codes/codes';
 import type { AnsweredIndex } from './answer';
 import { type Id, type IdKind, idOfKind } from './ids';
 import { afterChanges, type CheckedOptions } from './index-options';
-import { MemoryIndex, type MemoryOptions } from './memory-index';
+import { MemoryIndex } from './memory-index';
 import { noVectors, QueryParts } from './query';
 import type { NewRows } from './rows';
 import type { HeldRows, RowVectors } from './vectors/row-vectors';
@@ -30,14 +30,12 @@ export class IndexCore extends QueryParts {
 
   constructor(options: CheckedOptions) {
     super(options);
-    const { vectors } = options;
     const { bits, bytesPerCode, dimensions } = this.hasher;
-    // Rounded values that became 0 are counted over all segments.
-    const newVectors = () => noVectors(vectors, dimensions, this.dense?.zeros);
     this.rows = new MemoryIndex({
       bits,
       bytesPerCode,
-      newVectors: vectors === 'none' ? null : (newVectors as MemoryOptions['newVectors']),
+      // Rounded values that became 0 are counted over all segments.
+      newVectors: () => noVectors(options.vectors, dimensions, this.dense?.zeros),
     });
   }
 
@@ -82,7 +80,7 @@ export class IndexCore extends QueryParts {
     const { bytesPerCode } = this.hasher;
     const codes = new Uint8Array(rows.length * bytesPerCode);
     const validity = new Uint8Array(Math.ceil(rows.length / 8));
-    const vectors = inPlace ?? this.rows.options.newVectors?.() ?? null;
+    const vectors = inPlace ?? this.rows.options.newVectors();
     if (inPlace === null) vectors?.skip(rows.length);
     for (const { rows: own } of this.rows.parts) {
       const there = ascending(rows.length).filter((i) => own.positionOf(rows[i]) >= 0);

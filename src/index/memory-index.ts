@@ -32,11 +32,11 @@ const MAX_REMOVED = 1 / 8;
 const MIN_FREED = 16;
 
 /** What all rows of an index have in common. */
-export interface MemoryOptions {
+interface MemoryOptions {
   readonly bits: number;
   readonly bytesPerCode: number;
-  /** Makes an empty place for vectors; null where the index holds none. */
-  readonly newVectors: (() => RowVectors) | null;
+  /** Makes an empty place for vectors; returns null where the index holds none. */
+  readonly newVectors: () => RowVectors | null;
   /**
    * How many rows make the tail a segment, and how many a segment has at most. Tests set small
    * numbers.
@@ -67,7 +67,7 @@ export class MemoryIndex {
 
   #newTail(firstRow: number): Tail {
     const { bytesPerCode, newVectors } = this.options;
-    const rows = new Rows(firstRow, bytesPerCode, newVectors?.() ?? null);
+    const rows = new Rows(firstRow, bytesPerCode, newVectors());
     return new Tail(rows, this.space);
   }
 
@@ -169,7 +169,7 @@ export class MemoryIndex {
 
   #merged(parts: readonly Placed[]): Segment {
     const { bytesPerCode, newVectors } = this.options;
-    return merged(parts, { bytesPerCode, vectors: newVectors?.() ?? null, space: this.space });
+    return merged(parts, { bytesPerCode, vectors: newVectors(), space: this.space });
   }
 
   /** Removes a row that is there. */

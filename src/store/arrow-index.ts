@@ -127,7 +127,7 @@ function rowsOf(
   const columns = columnsOfIndex(header);
   const { options } = core.rows;
   const { bytesPerCode, newVectors } = options;
-  const rows = new Rows(0, bytesPerCode, newVectors?.() ?? null);
+  const rows = new Rows(0, bytesPerCode, newVectors());
   const tail = new Tail(rows, space);
   const numbers = new Uint32Array(total);
   const ids: Id[] = [];
@@ -159,7 +159,7 @@ function rowsOf(
   idsOnce(ids, () => false)(0, ids.length);
   rows.number(numbers, nextRow);
   tail.assign();
-  const rest = { bytesPerCode, vectors: newVectors?.() ?? null, space };
+  const rest = { bytesPerCode, vectors: newVectors(), space };
   return new MemoryIndex(options, space, nextRow, total === 0 ? [] : [merged([tail], rest)]);
 }
 

@@ -40,7 +40,7 @@ export function loadIndex(place: Place, manifest: Manifest, call: LongCall): Pro
       const segment = await loadSegment(
         content,
         stored,
-        options.newVectors?.() ?? null,
+        options.newVectors(),
         manifest.index.copies,
         call.signal,
       );

@@ -25,7 +25,7 @@ function indexOf(bits: number, count: number, draws: Draws) {
     codes.fill(0, row * bytesPerCode, (row + 1) * bytesPerCode);
   }
   const index = new MemoryIndex({
-    ...{ bits, bytesPerCode, newVectors: null },
+    ...{ bits, bytesPerCode, newVectors: () => null },
     ...{ tailRows: 9000, maxSegmentRows: 9000 },
   });
   const append = (to: MemoryIndex, first: number, end: number) =>
