@@ -38,25 +38,17 @@ export function additionOfOne(core: IndexCore, given: Vector | Uint8Array): Addi
     }
     return additionOfCodes(core, Codes.from(given, { bits: core.bits }));
   }
-  const isSparseOne = isSparse(given);
-  if (!isSparseOne && !isDense(given)) throw notAVector('vector', given);
+  if (!isSparse(given) && !isDense(given)) throw notAVector('vector', given);
   refuseVectors(core);
-  checkKind(core, isSparseOne);
+  checkKind(core, isSparse(given));
   const { bytes: codes, isNull } = hasher.codeOf(given);
   checkRoom(core, 1);
   const one = { count: 1, codes, isNull: () => isNull[0] === 1, isForeign: false };
   if (core.vectors === null) return { ...one, vectors: null };
-  const vectors = isSparseOne
-    ? { offsets: [0, given.indices.length], indices: given.indices, values: given.values }
-    : { values: floatsOf(given), dimensions: given.length };
-  if (!(vectors.values instanceof Float32Array) || isSparseOne) {
-    checkFloat32(vectors, 0, 1, one.isNull);
-  }
+  const vectors = packVectors([given]);
+  // The hasher found all values finite, and float32 loses none of those of a Float32Array.
+  if (!(vectors.values instanceof Float32Array)) checkFloat32(vectors, 0, 1, one.isNull);
   return { ...one, vectors };
-}
-
-function floatsOf(vector: Float32Array | Float64Array | readonly number[]) {
-  return Array.isArray(vector) ? Float64Array.from(vector) : (vector as Float32Array);
 }
 
 /** A batch, hashed by several threads where that pays. It must not change meanwhile. */
