@@ -30,8 +30,7 @@ import { VECTOR_STORAGES, type VectorStorage } from './vectors/row-vectors';
  * estimated from the query's accumulators and the bits of a row) or 'exact' (true cosine of the
  * candidates that are best by estimate).
  */
-export type Rank = (typeof RANKS)[number];
-const RANKS = ['hamming', 'estimate', 'exact'] as const;
+export type Rank = 'hamming' | 'estimate' | 'exact';
 
 /** Options of an index: those of its hasher, but for `pattern`, which a file could not store. */
 export interface SimHashIndexOptions extends Omit<SimHasherOptions, 'pattern'> {
