@@ -63,21 +63,28 @@ export async function chosen(
   let best: Choice | null = null;
   if (space !== null) {
     const { count } = space;
-    const visits = new UsualVisits(asked.map(({ query }) => index.visitsOf(query).products));
-    const places: Uint16Array[] = [];
+    const settingOf = visitingBy(asked.map(({ query }) => index.visitsOf(query).products));
+    const places: number[][] = [];
     for (const one of asked) {
-      places.push(await index.placesOf(one, one.truth.rows));
+      places.push(Array.from(await index.placesOf(one, one.truth.rows)));
       await work.step();
     }
-    const least = leastProbes(places, asked, target, visits);
+    // The fewest probes whose partitions contain enough neighbours: no search finds more.
+    const least = leastOf(1, count, (probes) => {
+      const { counts } = settingOf(probes);
+      return isEnough(
+        sharesBelow(places, asked, (i) => counts[i]),
+        target,
+      );
+    });
     const grid = probesFrom(least, count);
     // More probes than the least can be cheaper, if they need fewer candidates to find enough.
     for (let tried = 0; tried < grid.length; tried += PROBES_TOGETHER) {
       const some = grid.slice(tried, tried + PROBES_TOGETHER);
       const most = some[some.length - 1];
-      const seen = await recorded(index, asked, k, visits.setting(most), work);
+      const seen = await recorded(index, asked, k, settingOf(most), work);
       for (const probes of some) {
-        best = better(best, candidateWith(index, seen, target, visits.setting(probes)));
+        best = better(best, candidateWith(index, seen, target, settingOf(probes)));
         await work.step();
       }
       // Work falls with more probes, and then rises.
@@ -98,45 +105,31 @@ interface Visiting {
   readonly counts: readonly number[];
 }
 
-/** How many partitions queries visit, by their products with them. */
-class UsualVisits {
-  /** How many partitions there are. */
-  readonly most: number;
-  readonly #products: readonly Float32Array[];
-  readonly #levels: readonly number[];
-
-  constructor(products: readonly Float32Array[]) {
-    this.most = products[0].length;
-    this.#products = products;
-    this.#levels = products.map(levelOf);
-  }
-
-  /**
-   * A setting by which queries visit about so many partitions: its slack is how far the product of
-   * the last of these is below the level of a query, in the mean over the queries.
-   */
-  setting(probes: number): Visiting {
-    const own = this.#products;
-    const slack = mean(Float64Array.from(own, (one, i) => this.#levels[i] - one[probes - 1]));
-    return { probes, slack, counts: own.map((one) => visitCount(one, probes, slack)) };
-  }
+/**
+ * Makes settings by which queries, of these products with partitions, visit about so many of them:
+ * the slack is how far the product of the last one is below the level of a query, in the mean over
+ * the queries.
+ */
+function visitingBy(products: readonly Float32Array[]): (probes: number) => Visiting {
+  const levels = products.map(levelOf);
+  return (probes) => {
+    const slack = mean(Float64Array.from(products, (own, i) => levels[i] - own[probes - 1]));
+    return { probes, slack, counts: products.map((own) => visitCount(own, probes, slack)) };
+  };
 }
 
-/** The fewest probes whose partitions contain enough neighbours: no search finds more. */
-function leastProbes(
-  places: readonly Uint16Array[],
+/** The shares of their neighbours that queries find at places, or ranks, below their limits. */
+function sharesBelow(
+  places: readonly (readonly number[])[],
   asked: readonly Evaluated[],
-  target: Target,
-  visits: UsualVisits,
-): number {
+  limitOf: (i: number) => number,
+): Float64Array {
   const sizes = asked.map(({ truth }) => truth.size);
-  return leastOf(1, visits.most, (probes) => {
-    const { counts } = visits.setting(probes);
-    const within = places.map((own, i) =>
-      Math.min(sizes[i], own.filter((place) => place < counts[i]).length),
-    );
-    return isEnough(sharesOf(within, sizes), target);
+  const found = places.map((own, i) => {
+    const limit = limitOf(i);
+    return Math.min(sizes[i], own.filter((place) => place < limit).length);
   });
+  return sharesOf(found, sizes);
 }
 
 /** Numbers of probes, from the least on. */
@@ -159,17 +152,18 @@ function better(a: Choice | null, b: Choice): Choice {
 /** A setting with the fewest candidates that find enough, or with as many as allowed. */
 function candidateWith(
   index: Measurable,
-  seen: Recording,
+  { maxWant, asked, seen }: Recording,
   target: Target,
   visiting: Visiting | null,
 ): Choice {
   const { k } = target;
-  const ranks = seen.ranksWithin(visiting?.counts ?? null);
-  const isFound = (times: number) => isEnough(seen.shares(ranks, times * k), target);
-  const most = Math.ceil(seen.maxWant / k);
+  const ranks = seen.map((one, i) => ranksWithin(one, visiting?.counts[i]));
+  const shares = (want: number) => sharesBelow(ranks, asked, () => want);
+  const isFound = (times: number) => isEnough(shares(times * k), target);
+  const most = Math.ceil(maxWant / k);
   const enough = isFound(most);
-  const want = Math.min(seen.maxWant, k * (enough ? leastOf(1, most, isFound) : most));
-  const found = seen.shares(ranks, want).reduce((sum, share) => sum + share, 0);
+  const want = Math.min(maxWant, k * (enough ? leastOf(1, most, isFound) : most));
+  const found = shares(want).reduce((sum, share) => sum + share, 0);
   const probes = visiting?.probes ?? null;
   const visited = visiting && mean(Float64Array.from(visiting.counts));
   const work = workOf(index, { probes: visited, want });
@@ -213,47 +207,30 @@ interface Seen {
 }
 
 /** Searches for all queries, from which follows what smaller settings find. */
-class Recording {
+interface Recording {
   /** Most candidates that a setting may take. */
   readonly maxWant: number;
-  readonly #sizes: number[];
-  readonly #seen: Seen[];
+  readonly asked: readonly Evaluated[];
+  readonly seen: readonly Seen[];
+}
 
-  constructor(maxWant: number, asked: readonly Evaluated[], seen: Seen[]) {
-    this.maxWant = maxWant;
-    this.#sizes = asked.map(({ truth }) => truth.size);
-    this.#seen = seen;
+/**
+ * The ranks of the true neighbours of a query among the candidates of its first `count` partitions,
+ * which keep their order when fewer partitions are visited.
+ */
+function ranksWithin({ places, hits }: Seen, count = Number.POSITIVE_INFINITY): number[] {
+  const ranks: number[] = [];
+  let rank = 0;
+  let hit = 0;
+  for (let i = 0; hit < hits.length; i++) {
+    const isThere = places[i] < count;
+    if (i === hits[hit]) {
+      hit++;
+      if (isThere) ranks.push(rank);
+    }
+    if (isThere) rank++;
   }
-
-  /**
-   * For each query the ranks of its true neighbours among the candidates of its first `counts`
-   * partitions, which keep their order when fewer partitions are visited; null for all.
-   */
-  ranksWithin(counts: readonly number[] | null): number[][] {
-    return this.#seen.map(({ places, hits }, query) => {
-      const probes = counts?.[query] ?? Number.POSITIVE_INFINITY;
-      const ranks: number[] = [];
-      let rank = 0;
-      let hit = 0;
-      for (let i = 0; hit < hits.length; i++) {
-        const isThere = places[i] < probes;
-        if (i === hits[hit]) {
-          hit++;
-          if (isThere) ranks.push(rank);
-        }
-        if (isThere) rank++;
-      }
-      return ranks;
-    });
-  }
-
-  /** The shares found with `want` candidates, from `ranksWithin`. */
-  shares(ranks: readonly number[][], want: number): Float64Array {
-    const found = ranks.map((own, i) =>
-      Math.min(this.#sizes[i], own.filter((rank) => rank < want).length),
-    );
-    return sharesOf(found, this.#sizes);
-  }
+  return ranks;
 }
 
 /** Most candidates to re-rank, of searches of the partitions of a space, or of all rows. */
@@ -294,7 +271,7 @@ async function recorded(
     seen.push({ places, hits: Uint32Array.from(hits) });
     await work.step();
   }
-  return new Recording(maxWant, asked, seen);
+  return { maxWant, asked, seen };
 }
 
 /** Queries that decide, and neighbours of each, at most. */
