@@ -119,15 +119,16 @@ export class DistanceSearch implements Stepped {
   /** Offers all codes of a part within the limit; false where tables do not pay. */
   #byTables(part: MemoryPart, count: number): boolean {
     const { maxDistance, k } = this.#asked;
-    if (count < MIN_CODES) return false;
     const { bits } = this.#index;
-    if (k >= count && maxDistance > reachOf(cutOf(count, bits))) return false;
+    const { blocks } = cutOf(count, bits);
+    if (count < MIN_CODES || blocks < 2) return false; // blocks would be too narrow
+    if (k >= count && maxDistance > reachOf(blocks)) return false;
     const state = tables.get(part) ?? { searches: 0, made: null, share: 1 };
     tables.set(part, state);
     state.searches++;
     const isOld = state.made !== null && count > MAX_GROWTH * state.made.count;
     if (isOld || (state.made === null && state.searches > 1)) {
-      state.made = BlockTables.of(part.codes.codes, count, bits);
+      state.made = new BlockTables(part.codes.codes, count, bits);
     }
     const { made } = state;
     // A filter may start another search while the tables are in use: that search scans.
@@ -215,8 +216,6 @@ export class DistanceSearch implements Stepped {
 
 /** Widest block: a table has a start for each of its values. */
 const MAX_BLOCK_BITS = 24;
-/** Bits of a block that a search changes at most; more makes more look-ups than a scan costs. */
-const MAX_FLIPS = 1;
 /**
  * Most tables, which take some 8 bytes a code each: those of wide codes would outgrow the codes.
  */
@@ -246,19 +245,11 @@ class BlockTables {
   /** The values of the blocks of the query. */
   readonly #values: Uint32Array;
 
-  /** Tables of the codes at positions 0 to `count - 1`; null where blocks would be too narrow. */
-  static of(codes: Uint8Array, count: number, bits: number): BlockTables | null {
+  /** Tables of the codes at positions 0 to `count - 1`. */
+  constructor(codes: Uint8Array, count: number, bits: number) {
     const { blocks, blockBits } = cutOf(count, bits);
     // Blocks are wider where their number is limited; a table then has their first bits.
     const most = blocks === MAX_BLOCKS ? blockBits : MAX_BLOCK_BITS;
-    return blocks < 2 ? null : new BlockTables(codes, count, { bits, blocks, most });
-  }
-
-  private constructor(
-    codes: Uint8Array,
-    count: number,
-    { bits, blocks, most }: { bits: number; blocks: number; most: number },
-  ) {
     this.count = count;
     this.#bytesPerCode = Math.ceil(bits / 8);
     this.#compared = new Uint32Array(count);
@@ -289,7 +280,7 @@ class BlockTables {
 
   /** The largest distance within which tables find all codes. */
   get reach(): number {
-    return reachOf({ blocks: this.#blocks.length });
+    return reachOf(this.#blocks.length);
   }
 
   /** Begins a search for codes near this one, which must stay as it is. */
@@ -350,9 +341,12 @@ function cutOf(count: number, bits: number): { blocks: number; blockBits: number
   return { blocks: Math.min(MAX_BLOCKS, Math.floor(bits / blockBits)), blockBits };
 }
 
-/** The largest distance within which tables of so many blocks find all codes. */
-function reachOf({ blocks }: { blocks: number }): number {
-  return blocks * (MAX_FLIPS + 1) - 1;
+/**
+ * The largest distance within which tables of so many blocks find all codes. A search changes one
+ * bit of a block at most: more would make more look-ups than a scan costs.
+ */
+function reachOf(blocks: number): number {
+  return 2 * blocks - 1;
 }
 
 /** The bits of a block of the code that begins at byte `from`, as a number. */
