@@ -99,7 +99,8 @@ export class StoredColumns {
         signal,
       );
     const own = { byteCount: file.bytes, read };
-    return carriedRows(own, this.#reader.pathOf(file), [...new Set(names)], places);
+    const path = this.#reader.pathOf(file);
+    return carriedRows(own, path, [...new Set(names)], { places, batchRows: BATCH_ROWS });
   }
 
   /** The rows of a segment, removed ones included, ascending. */

@@ -81,7 +81,7 @@ const aligned = (bytes: Uint8Array) => (bytes.byteOffset % 8 === 0 ? bytes : new
  * unless the library finds exactly `batchCount` batches, since it stops without an error where it
  * cannot read on.
  */
-function decoded(bytes: Uint8Array | readonly Uint8Array[], batchCount: number) {
+export function decoded(bytes: Uint8Array | readonly Uint8Array[], batchCount: number) {
   registerCodecs();
   const reader = RecordBatchReader.from(bytes as Uint8Array).open();
   const schema = quickSchema(reader.schema); // gone from the reader once it is at its end
@@ -250,20 +250,20 @@ function messageOf(head: Head, rest: Uint8Array, columns: Columns | null): Messa
   return { header, dictionary, parts: [...parts, aligned(rest.subarray(0, bodyBytes))] };
 }
 
+/** The message of a file that `bytes` begin with, verified. */
+export function messageAt(bytes: Uint8Array, columns: Columns): Message {
+  const head = headAt(bytes, 0);
+  return messageOf(head, bytes.subarray(head.body), columns);
+}
+
 /** Bytes at the end of a file that most footers fit into. */
 const FOOTER_BYTES = 2 ** 15;
 
-/**
- * The footer of an Arrow file, where it begins, and its schema as a message; also the first
- * `headBytes` bytes of the file, which are read at once with it.
- */
-export async function outlineOf(file: ByteFile, headBytes = 0) {
+/** The footer of an Arrow file, where it begins, and its schema as a message. */
+export async function outlineOf(file: ByteFile) {
   const { byteCount } = file;
   const guess = Math.max(0, byteCount - FOOTER_BYTES);
-  const [head, last] = await file.read([
-    { at: 0, length: Math.min(headBytes, byteCount) },
-    { at: guess, length: byteCount - guess },
-  ]);
+  const [last] = await file.read([{ at: guess, length: byteCount - guess }]);
   const start = footerStart(last.subarray(-TAIL_BYTES), byteCount);
   const [tail] =
     start < guess
@@ -271,7 +271,7 @@ export async function outlineOf(file: ByteFile, headBytes = 0) {
       : [last.subarray(start - guess)];
   const footer = tail.subarray(0, -TAIL_BYTES);
   const said = readFooter(footer, start);
-  return { ...said, start, head, schema: schemaOfFooter(footer.slice(), said.dictionariesAt) };
+  return { ...said, start, schema: schemaOfFooter(footer.slice(), said.dictionariesAt) };
 }
 
 /** Blocks whose metadata is read at once. */
@@ -308,8 +308,7 @@ export async function openArrowFile(file: ByteFile, name: string): Promise<Arrow
       if (index === blocks.length) return null;
       const { offset: at, metadataBytes, bodyBytes } = blocks[index++];
       const [bytes] = await file.read([{ at, length: metadataBytes + bodyBytes }]);
-      const head = headAt(bytes, 0);
-      return messageOf(head, bytes.subarray(head.body), columns);
+      return messageAt(bytes, columns);
     };
     return new ArrowRows({ schema: [schema], next, batchCount, rowCount }, name);
   });

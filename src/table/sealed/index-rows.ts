@@ -6,11 +6,11 @@
 import { type DataType, type Field, Type } from 'apache-arrow';
 import { lowerBound } from '../../base/arrays';
 import { asFormatError, FormatError } from '../../base/check';
-import { asArrow, type ByteFile, outlineOf } from '../arrow/batches';
-import { type Block, type ByteRange, batchAt } from '../arrow/messages';
+import { asArrow, type ByteFile, decoded, messageAt, outlineOf } from '../arrow/batches';
+import { type ByteRange, batchAt } from '../arrow/messages';
 import { RowBatch } from '../row-batch';
-import { checkColumn, headerText } from './seal';
-import { type ColumnSchema, type Lists, openTable, type TableRows } from './sealed-table';
+import { checkColumn, headerText, KEY } from './seal';
+import type { ColumnSchema, Lists, TableRows } from './sealed-table';
 
 /**
  * Sparse rows one after another: the entries of row r lie at `offsets[r]` to `offsets[r + 1] - 1`.
@@ -78,94 +78,80 @@ function sparseRows(table: TableRows, firstRow: number): SparseColumns | null {
   return sparse;
 }
 
-const KIND = 'columns';
-/** The JSON in the schema of such a file. */
-export const COLUMNS_HEADER = headerText({ kind: KIND });
+/** The JSON in the schema of a file of carried columns. */
+export const COLUMNS_HEADER = headerText({ kind: 'columns' });
 
 /**
  * Reads columns of the rows at some places of such a file, in the order given: the footer, and of
  * the batches that have these rows the metadata and the buffers of these columns, which are
  * compared with their checksums. Without places it reads one batch, for the types. All batches but
- * the last have as many rows as the first, so that the places tell the batches.
+ * the last have `batchRows` rows, so that the places tell the batches.
  */
 export async function carriedRows(
   file: ByteFile,
   path: string,
   names: readonly string[],
-  places: Uint32Array,
+  { places, batchRows }: { places: Uint32Array; batchRows: number },
 ): Promise<RowBatch> {
-  const { schema, blocks, head } = await asArrow(path, () => outlineOf(file, FIRST_BYTES));
-  if (blocks.length === 0) throw new FormatError('it has no batches', path);
-  const [{ offset, metadataBytes }] = blocks;
-  const end = offset + metadataBytes;
-  const [begin] = end <= head.length ? [head] : await file.read([{ at: 0, length: end }]);
-  const { rows } = asArrow(path, () => batchAt(begin, offset));
-  const wanted = Uint32Array.from(new Set(places.map((place) => Math.floor(place / rows)))).sort();
-  const some = Array.from(wanted.length === 0 ? [0] : wanted, (i) => blocks[i]);
+  const { schema, blocks, columns } = await asArrow(path, () => outlineOf(file));
+  const { fields, metadata } = asArrow(path, () => decoded([schema], 0).schema);
+  if (metadata.get(KEY) !== COLUMNS_HEADER) throw new FormatError('it holds no columns', path);
+  const wanted = asFormatError(path, () => names.map((name) => columnIn(fields, name)));
+  const batchOf = (place: number) => Math.floor(place / batchRows);
+  const numbers = Uint32Array.from(new Set(places.length > 0 ? places.map(batchOf) : [0])).sort();
+  const some = Array.from(numbers, (i) => blocks[i]);
   if (some.includes(undefined as never)) throw new FormatError('it has fewer rows', path);
-  const stream = partialStream(schema, some, file);
-  await stream.fill(some.map(({ metadataBytes }) => [{ at: 0, length: metadataBytes }]));
-  const open = () => openTable(stream.bytes, path, { kind: KIND, isSound: true });
-  const { fields } = open().schema;
-  const columns = names.map((name) => {
-    const at = fields.findIndex((field) => field.name === name);
-    if (at < 0) throw new FormatError(`there is no column "${name}"`, path);
-    // Buffers of a batch are listed column by column: those of the columns before are skipped.
-    const before = fields.slice(0, at).reduce((sum, field) => sum + bufferCount(field), 0);
-    return { at, before, end: before + bufferCount(fields[at]) };
-  });
-  const buffers = some.map((block, i) => {
-    const at = stream.starts[i];
-    const batch = asArrow(path, () => batchAt(stream.bytes, at));
-    if (batch.rows !== rows && block !== blocks.at(-1)) {
-      throw new FormatError(`a batch has ${batch.rows} rows, the first has ${rows}`, path);
+
+  // What is not read of a message stays zeros.
+  const messages = some.map((block) => new Uint8Array(block.metadataBytes + block.bodyBytes));
+  /** Reads spans of each message, counted from its beginning. */
+  const read = async (spansOf: (message: Uint8Array, i: number) => readonly ByteRange[]) => {
+    const spans = messages.flatMap((message, i) =>
+      asArrow(path, () => spansOf(message, i)).map((span) => ({ ...span, i })),
+    );
+    const parts = await file.read(
+      spans.map(({ at, length, i }) => ({ at: some[i].offset + at, length })),
+    );
+    for (const [n, { at, i }] of spans.entries()) messages[i].set(parts[n], at);
+  };
+  await read((_, i) => [{ at: 0, length: some[i].metadataBytes }]);
+  await read((message, i) => {
+    messageAt(message, columns); // checks that the buffers lie within it
+    const { rows, buffers } = batchAt(message, 0);
+    if (rows !== batchRows && some[i] !== blocks.at(-1)) {
+      throw new FormatError(`a batch has ${rows} rows, not ${batchRows}`, path);
     }
-    const own = columns.flatMap(({ before, end }) => batch.buffers.slice(before, end));
-    return own.map((buffer) => ({ at: buffer.at - at, length: buffer.length }));
+    const own = wanted.flatMap(({ before, end }) => buffers.slice(before, end));
+    return own.filter(({ length }) => length > 0);
   });
-  await stream.fill(buffers);
+  const made = asArrow(path, () => {
+    const parts = messages.flatMap((message) => messageAt(message, columns).parts);
+    return decoded([schema, ...parts], some.length).batches;
+  });
   return asFormatError(path, () => {
-    const batches = open().batches.map((batch, i) => {
-      const own = columns.map(({ at }) => {
-        checkColumn(batch, at, wanted[i] ?? 0);
+    const batches = made.map((batch, i) => {
+      const own = wanted.map(({ at }) => {
+        checkColumn(batch, at, numbers[i]);
         return { field: fields[at], data: batch.data.children[at] };
       });
-      return RowBatch.ofColumns(own, batch.numRows, { firstRow: wanted[i] * rows, file: path });
+      const place = { firstRow: numbers[i] * batchRows, file: path };
+      return RowBatch.ofColumns(own, batch.numRows, place);
     });
     const order = places.map((place) => {
-      return lowerBound(wanted, Math.floor(place / rows)) * rows + (place % rows);
+      return lowerBound(numbers, batchOf(place)) * batchRows + (place % batchRows);
     });
     return RowBatch.join(batches).select(order);
   });
 }
 
-/**
- * Some messages of a file as a stream, in which what was not read is zeros; `starts` are where each
- * begins. `fill` reads spans of each message, counted from its beginning.
- */
-function partialStream(schema: Uint8Array, blocks: readonly Block[], file: ByteFile) {
-  let size = schema.length;
-  const starts = blocks.map(({ metadataBytes, bodyBytes }) => {
-    size += metadataBytes + bodyBytes;
-    return size - metadataBytes - bodyBytes;
-  });
-  const bytes = new Uint8Array(size + END_OF_STREAM.length);
-  bytes.set(schema);
-  bytes.set(END_OF_STREAM, size);
-  const fill = async (spans: readonly (readonly ByteRange[])[]) => {
-    const all = spans.flatMap((own, i) => own.map((span) => ({ ...span, i })));
-    const there = all.filter(({ length }) => length > 0);
-    const parts = await file.read(
-      there.map(({ at, length, i }) => ({ at: blocks[i].offset + at, length })),
-    );
-    for (const [n, { at, i }] of there.entries()) bytes.set(parts[n], starts[i] + at);
-  };
-  return { bytes, starts, fill };
+/** Which of the fields has a name, and which buffers of a batch are those of its column. */
+function columnIn(fields: readonly Field[], name: string) {
+  const at = fields.findIndex((field) => field.name === name);
+  if (at < 0) throw new Error(`there is no column "${name}"`);
+  // Buffers are listed column by column.
+  const before = fields.slice(0, at).reduce((sum, field) => sum + bufferCount(field), 0);
+  return { at, before, end: before + bufferCount(fields[at]) };
 }
-
-/** Bytes at the beginning of a file that most metadata of a first batch fit into. */
-const FIRST_BYTES = 2 ** 13;
-const END_OF_STREAM = Uint8Array.of(255, 255, 255, 255, 0, 0, 0, 0);
 
 /** How many buffers a column has in a batch, as Arrow lists them, those of children included. */
 function bufferCount({ type }: Field): number {

@@ -22,7 +22,7 @@ import {
 } from '../columns/make';
 import { type NumberArray, type NumberKind, numberType } from '../columns/types';
 import { idsOf } from '../columns/values';
-import { type Header, headerText, KEY, openSealed } from './seal';
+import { type ArrowBatches, type Header, headerText, KEY, openSealed } from './seal';
 
 /**
  * The type of a column: one number for each row; `ids`, integers or texts; `bytes` of one width; a
@@ -197,31 +197,21 @@ export class TableWriter {
 }
 
 /** A table that was opened and whose checksums were compared. */
-interface OpenedTable {
+interface OpenedTable extends ArrowBatches {
   readonly header: Header & TableHeader;
-  /** Rows of all batches. */
-  readonly count: number;
-  readonly schema: Schema;
-  readonly batches: readonly RecordBatch[];
 }
 
-/**
- * Opens a table; a FormatError where its header does not state this kind. `isSound` says that the
- * bytes are known to be those that were written: no checksums are compared then.
- */
+/** Opens a table; a FormatError where its header does not state this kind. */
 export function openTable(
   source: ArrowSource,
   file: string | undefined,
-  { kind, isSound = false }: { kind: string; isSound?: boolean | undefined },
+  { kind }: { kind: string },
 ): OpenedTable {
   const opened = openArrow(source, file);
   return asArrow(file, () => {
-    const header = openSealed(isSound ? { ...opened, isWhole: false } : opened);
-    if ((header as TableHeader | null)?.kind !== kind) {
-      throw new Error(`it holds no ${kind}, its schema does not say so`);
-    }
-    const { count, schema, batches } = opened;
-    return { header: header as Header & TableHeader, count, schema, batches };
+    const header = openSealed(opened) as OpenedTable['header'] | null;
+    if (header?.kind === kind) return { ...opened, header };
+    throw new Error(`it holds no ${kind}, its schema does not say so`);
   });
 }
 
