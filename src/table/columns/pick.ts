@@ -109,15 +109,8 @@ function gathered(type: DataType, given: readonly Run[]): Data {
   const hasNulls = runs.some(({ data }) => data === null || data.nullCount > 0);
   const validity = hasNulls ? bits(runs, length, (data, row) => data.getValid(row)) : null;
   const made = { type, length, ...nullsOf(validity, length) };
-  return makeData({ ...made, ...contentOf(type)(type, runs, length) } as never);
+  return makeData({ ...made, ...contentOf(type, runs, length) } as never);
 }
-
-/** Makes the buffers and children of a column, without its bitmap. */
-type Content = (
-  type: DataType,
-  runs: readonly Run[],
-  length: number,
-) => { data?: unknown; valueOffsets?: unknown; child?: Data; children?: Data[] };
 
 /** Types with a fixed number of elements for each row. */
 const OF_ELEMENTS: readonly Type[] = [
@@ -125,60 +118,59 @@ const OF_ELEMENTS: readonly Type[] = [
   ...[Type.Date, Type.Time, Type.Timestamp, Type.Duration, Type.Interval],
 ];
 
-/** What makes the content of a column of a plain type; throws for those that are only read. */
-function contentOf(type: DataType): Content {
+/**
+ * The buffers and children of a column of a plain type, without its bitmap. Throws for types that
+ * are only read.
+ */
+function contentOf(type: DataType, runs: readonly Run[], length: number) {
   const { typeId } = type;
-  if (OF_ELEMENTS.includes(typeId)) return CONTENT.elements;
-  if (isTextType(typeId) || isBinaryType(typeId)) return CONTENT.bytes;
-  if (typeId === Type.Struct || typeId === Type.FixedSizeList) return CONTENT.children;
-  if (isListType(typeId) || typeId === Type.Map) return CONTENT.items;
-  if (typeId === Type.Bool) return CONTENT.bits;
-  throw new Error(`columns of type ${type} are not supported`);
+  if (OF_ELEMENTS.includes(typeId)) return { data: elements(type, runs, length) };
+  if (isTextType(typeId) || isBinaryType(typeId)) return bytes(type, runs, length);
+  if (typeId === Type.Struct || typeId === Type.FixedSizeList) return children(type, runs);
+  if (isListType(typeId) || typeId === Type.Map) return items(type, runs, length);
+  if (typeId !== Type.Bool) throw new Error(`columns of type ${type} are not supported`);
+  return { data: bits(runs, length, (data, row) => bitAt(data.values, data.offset + row)) };
 }
 
-const CONTENT: Readonly<Record<string, Content>> = {
-  elements: (type, runs, length) => ({ data: elements(type, runs, length) }),
-  bits(_, runs, length) {
-    return { data: bits(runs, length, (data, row) => bitAt(data.values, data.offset + row)) };
-  },
-  // Bytes of any length: the values of all rows, joined.
-  bytes(type, runs, length) {
-    const readers = ofEach((data) => bytesReader(data));
-    const parts: Uint8Array[] = [];
-    const valueOffsets = offsetsOf(type, runs, length, (data, row) => {
-      if (!data.getValid(row)) return 0;
-      return parts[parts.push(readers(data)(row)) - 1].length;
+/** Bytes of any length: the values of all rows, joined. */
+function bytes(type: DataType, runs: readonly Run[], length: number) {
+  const readers = ofEach((data) => bytesReader(data));
+  const parts: Uint8Array[] = [];
+  const valueOffsets = offsetsOf(type, runs, length, (data, row) => {
+    if (!data.getValid(row)) return 0;
+    return parts[parts.push(readers(data)(row)) - 1].length;
+  });
+  return { valueOffsets, data: concatenated(parts) };
+}
+
+/** Lists: the items of each run follow one another, so they are a run of the child. */
+function items(type: DataType, runs: readonly Run[], length: number) {
+  const ranges = ofEach((data) => rangesOf({ data, firstRow: 0 }));
+  const own = runs.map(({ data, from, to }): Run => {
+    if (data === null || from === to) return { data: null, from: 0, to: 0 };
+    const { start, end } = ranges(data);
+    return { data: data.children[0], from: start(from), to: end(to - 1) };
+  });
+  const child = gathered(type.children[0].type, own);
+  const lengthOf = (data: Data, row: number) => ranges(data).end(row) - ranges(data).start(row);
+  return { valueOffsets: offsetsOf(type, runs, length, lengthOf), child };
+}
+
+/** Structs and lists of fixed size: each child has a fixed number of rows for each row. */
+function children(type: DataType, runs: readonly Run[]) {
+  const each = type.typeId === Type.FixedSizeList ? (type as FixedSizeList).listSize : 1;
+  const made = (type.children as Field[]).map((field, i) => {
+    const own = runs.map(({ data, from, to }): Run => {
+      const child = data?.children[i] ?? null;
+      if (child !== null && child.length < to * each) {
+        throw new Error('a column is shorter than its batch');
+      }
+      return { data: child, from: from * each, to: to * each };
     });
-    return { valueOffsets, data: concatenated(parts) };
-  },
-  // Lists: the items of each run follow one another, so they are a run of the child.
-  items(type, runs, length) {
-    const ranges = ofEach((data) => rangesOf({ data, firstRow: 0 }));
-    const items = runs.map(({ data, from, to }): Run => {
-      if (data === null || from === to) return { data: null, from: 0, to: 0 };
-      const { start, end } = ranges(data);
-      return { data: data.children[0], from: start(from), to: end(to - 1) };
-    });
-    const child = gathered(type.children[0].type, items);
-    const lengthOf = (data: Data, row: number) => ranges(data).end(row) - ranges(data).start(row);
-    return { valueOffsets: offsetsOf(type, runs, length, lengthOf), child };
-  },
-  // Structs and lists of fixed size: each child has a fixed number of rows for each row.
-  children(type, runs) {
-    const each = type.typeId === Type.FixedSizeList ? (type as FixedSizeList).listSize : 1;
-    const children = (type.children as Field[]).map((field, i) => {
-      const own = runs.map(({ data, from, to }): Run => {
-        const child = data?.children[i] ?? null;
-        if (child !== null && child.length < to * each) {
-          throw new Error('a column is shorter than its batch');
-        }
-        return { data: child, from: from * each, to: to * each };
-      });
-      return gathered(field.type, own);
-    });
-    return { children, child: children[0] };
-  },
-};
+    return gathered(field.type, own);
+  });
+  return { children: made, child: made[0] };
+}
 
 /** Caches the result of `make` for each column, since a column may have many runs. */
 function ofEach<T>(make: (data: Data) => T): (data: Data) => T {
