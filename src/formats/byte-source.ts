@@ -5,7 +5,7 @@
  */
 
 import { open } from 'node:fs/promises';
-import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import { concatenated } from '../base/arrays';
 import { FormatError, messageOf } from '../base/check';
@@ -191,26 +191,15 @@ export class ByteSource implements BytePipe {
    */
   async randomAccess(): Promise<ByteFile> {
     if (this.file !== null) return this.file;
-    const bytes = await this.#rest();
+    const bytes = await this.take(MAX_STREAM_BYTES + 1);
+    if (bytes.length > MAX_STREAM_BYTES) {
+      const most = `more than ${MAX_STREAM_BYTES} bytes`;
+      const advice = 'of a format that is not read as a stream; give a file';
+      throw new FormatError(`${most} ${advice}`, this.name);
+    }
     const read: ByteFile['read'] = async (ranges) =>
       ranges.map(({ at, length }) => bytes.subarray(at, at + length));
     return { byteCount: bytes.length, read };
-  }
-
-  async #rest(): Promise<Uint8Array> {
-    const parts: Uint8Array[] = [];
-    let length = 0;
-    for (;;) {
-      const chunk = await this.next();
-      if (chunk.length === 0) return joined(parts);
-      length += chunk.length;
-      parts.push(chunk);
-      if (length > MAX_STREAM_BYTES) {
-        const most = `more than ${MAX_STREAM_BYTES} bytes`;
-        const advice = 'of a format that is not read as a stream; give a file';
-        throw new FormatError(`${most} ${advice}`, this.name);
-      }
-    }
   }
 }
 
@@ -233,16 +222,12 @@ function compressionOf(head: Uint8Array): Compression | null {
 
 /** Returns a function that gives the content of gzip piece by piece. */
 function gunzipped(next: NextBytes, name: string): NextBytes {
-  const gunzip = createGunzip();
-  const source = new Readable({
-    read() {
-      next().then(
-        (bytes) => this.push(bytes.length > 0 ? bytes : null),
-        (error) => gunzip.destroy(error), // `pipe` does not pass errors on
-      );
-    },
-  });
-  const pieces: AsyncIterator<Uint8Array> = source.pipe(gunzip)[Symbol.asyncIterator]();
+  const chunks = async function* () {
+    for (let bytes = await next(); bytes.length > 0; bytes = await next()) yield bytes;
+  };
+  // What either throws is thrown by the iterator.
+  const unpacked = pipeline(chunks, createGunzip(), () => {});
+  const pieces: AsyncIterator<Uint8Array> = unpacked[Symbol.asyncIterator]();
   return async () => {
     try {
       const { done, value } = await pieces.next();

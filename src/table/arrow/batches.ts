@@ -136,15 +136,12 @@ export interface BytePipe {
   readonly bytesLeft?: number | null;
 }
 
-/** A message; `parts` are all of its bytes. */
-type Message = Pick<Head, 'header' | 'parts' | 'dictionary'>;
-
 /** How the messages of a file or a stream are read. */
 interface Messages {
   /** The bytes of the schema's message. */
   readonly schema: readonly Uint8Array[];
-  /** The next dictionary or batch; null at the end. */
-  readonly next: () => Promise<Message | null>;
+  /** The next dictionary or batch, as `withBody` has it; null at the end. */
+  readonly next: () => Promise<Head | null>;
   /** Batches and rows of a file; null for a stream, which does not say how many it has. */
   readonly batchCount: number | null;
   readonly rowCount: number | null;
@@ -160,7 +157,7 @@ class ArrowRows {
   readonly header: string | undefined;
   readonly #schema: Schema;
   readonly #seals: SealChecker;
-  #dictionaries: Message[] = [];
+  #dictionaries: Head[] = [];
 
   constructor(
     private readonly messages: Messages,
@@ -197,7 +194,7 @@ class ArrowRows {
   }
 
   /** Keeps a dictionary for later batches; unless it is a delta, it replaces the one before. */
-  #addDictionary(message: Message): void {
+  #addDictionary(message: Head): void {
     const { dictionary } = message;
     if (!dictionary?.isDelta) {
       this.#dictionaries = this.#dictionaries.filter((one) => {
@@ -208,7 +205,7 @@ class ArrowRows {
   }
 
   /** Decodes the message of a batch as a stream of what it needs; its bitmaps are checked. */
-  #batchOf({ parts }: Message): RecordBatch {
+  #batchOf({ parts }: Head): RecordBatch {
     const dictionaries = this.#dictionaries.flatMap((one) => one.parts);
     const [batch] = decoded([...this.messages.schema, ...dictionaries, ...parts], 1).batches;
     for (const data of batch.data.children) checkBitmaps(data);
@@ -243,17 +240,16 @@ async function headFrom(pipe: BytePipe): Promise<Head> {
   return headOf(prefix, await pipe.take(metadataBytes(prefix)));
 }
 
-/** A message with its body, which `rest` begins with, verified. */
-function messageOf(head: Head, rest: Uint8Array, columns: Columns | null): Message {
+/** A message whose last part is its body, which `rest` begins with, verified. */
+function withBody(head: Head, rest: Uint8Array, columns: Columns | null): Head {
   checkBody(head, rest, columns);
-  const { header, dictionary, bodyBytes, parts } = head;
-  return { header, dictionary, parts: [...parts, aligned(rest.subarray(0, bodyBytes))] };
+  return { ...head, parts: [...head.parts, aligned(rest.subarray(0, head.bodyBytes))] };
 }
 
-/** The message of a file that `bytes` begin with, verified. */
-export function messageAt(bytes: Uint8Array, columns: Columns): Message {
+/** The message that `bytes` begin with, with its body. */
+export function messageAt(bytes: Uint8Array, columns: Columns): Head {
   const head = headAt(bytes, 0);
-  return messageOf(head, bytes.subarray(head.body), columns);
+  return withBody(head, bytes.subarray(head.body), columns);
 }
 
 /** Bytes at the end of a file that most footers fit into. */
@@ -328,7 +324,7 @@ export async function openArrowStream(
     checkOrder(first, null);
     const message = async (head: Head, columns: Columns | null) => {
       checkBodyBytes(head);
-      return messageOf(head, await pipe.take(head.bodyBytes), columns);
+      return withBody(head, await pipe.take(head.bodyBytes), columns);
     };
     const schema = await message(first, null);
     const next = async () => {
