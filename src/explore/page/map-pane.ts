@@ -127,19 +127,10 @@ export class MapPane {
     return (this.#dark.matches ? DARK : LIGHT).map(colourOf);
   }
 
-  /** Fades all points but those of some rows, or of one cluster; null shows all. */
-  only(wanted: readonly number[] | number | null): void {
-    if (typeof wanted === 'number') {
-      this.#shown = this.#labels.map((label) => Number(label === wanted));
-    } else if (wanted === null) this.#shown = null;
-    else {
-      // Rows may have no point: those without a code, or that a page in one file leaves out.
-      this.#shown = new Uint8Array(this.#rows.length);
-      for (const row of wanted) {
-        const point = this.#pointOf(row);
-        if (point >= 0) this.#shown[point] = 1;
-      }
-    }
+  /** Fades all points but those of some rows; null shows all. */
+  only(wanted: readonly number[] | null): void {
+    const rows = wanted && new Set(wanted);
+    this.#shown = rows && Uint8Array.from(this.#rows, (row) => Number(rows.has(row)));
     this.#ink();
   }
 

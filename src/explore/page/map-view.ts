@@ -81,9 +81,11 @@ export class MapView {
 
   /** Shows the points of one cluster strongly; at the second click all again. */
   #toggle(cluster: number): void {
-    const only = this.store.state.cluster === cluster ? null : cluster;
-    this.store.change({ cluster: only });
-    this.#pane.only(only);
+    const { map, cluster: shown } = this.store.state;
+    if (map === null) return;
+    const isOff = cluster === shown;
+    this.store.change({ cluster: isOff ? null : cluster });
+    this.#pane.only(isOff ? null : map.rows.filter((_, i) => map.labels[i] === cluster));
   }
 
   /** Panel and map; the element of the map stays the same at each drawing. */

@@ -1,13 +1,9 @@
 /**
  * Draws points into pixels, and finds points by place, by plain loops over all of them. Drawing
  * 1,000,000 points is some 30 times as fast as WebGL in a browser without a graphics card, and as
- * fast as a screen shows in one that has it (bench/explore.mjs); finding takes a millisecond.
- */
-
-/**
- * Moves and zooms the view of the map by mouse and keys: a drag moves, the wheel zooms, arrow keys
- * and + - 0 do both. With the lasso on, or Shift held, a drag draws a line around points. Places
- * are in units of the map, 0..SIDE; pixels are those of the element.
+ * fast as a screen shows in one that has it (bench/explore.mjs); finding takes a millisecond. Also
+ * moves and zooms the view. Places are in units of the map, 0..SIDE; pixels are those of the
+ * element.
  */
 
 /** A point of the map, or a pixel. */
@@ -41,6 +37,10 @@ const CLICK = 5;
 const STEP = 80;
 const ZOOM = 1.4;
 
+/**
+ * Moves and zooms the view of the map by mouse and keys: a drag moves, the wheel zooms, arrow keys
+ * and + - 0 do both. With the lasso on, or Shift held, a drag draws a line around points.
+ */
 export class CameraControl {
   /** What is in view; replaced at each change. */
   camera: Camera = { x: SIDE / 2, y: SIDE / 2, scale: 0.01 };
