@@ -21,7 +21,7 @@ import {
 } from '../../node';
 import { isIndexFolder } from '../../store/generations';
 import type { Call } from '../call';
-import { comparable, parseFilter } from './filter-text';
+import { comparable, type Filter, parseFilter } from './filter-text';
 import type { Likeness } from './input-rows';
 import { columnOf } from './open-input';
 
@@ -108,16 +108,14 @@ export function idNamed(known: { has(id: Id): boolean }, text: string): Id | und
 }
 
 /**
- * Those of some rows that meet a filter (filter-text.ts), in their order; all of them, not a copy,
- * if it is empty. `valuesOf` gives a column, a value for each of the rows.
+ * Those of some rows that meet a filter, in their order. `valuesOf` gives a column, a value for
+ * each of the rows.
  */
 export function rowsThatMeet(
-  filter: string,
+  { columns, meets }: Filter,
   rows: Uint32Array,
   valuesOf: (column: string) => readonly unknown[],
 ): Uint32Array {
-  if (filter.trim() === '') return rows;
-  const { columns, meets } = parseFilter(filter);
   const values = new Map(columns.map((name) => [name, valuesOf(name)]));
   let at = 0;
   const valueIn = (name: string) => values.get(name)?.[at];
@@ -150,24 +148,24 @@ export async function carriedReader(
   return async (rows) => columns.select(positionsIn(live, rows));
 }
 
-/** The rows that --filter lets through, ascending; null without it. */
-export async function rowsOfFilter(
-  call: Call,
-  folder: SavedIndex,
-  index: SearchedIndex,
-): Promise<Uint32Array | null> {
-  const filter = call.text('filter');
-  if (filter === undefined) return null;
-  const rows = index instanceof SimHashIndex ? coreOf(index).rows.liveRows() : await index.rows();
-  const batch = await (await carriedReader(folder, index, parseFilter(filter).columns))(rows);
-  return rowsThatMeet(filter, rows, (name) => comparable(batch, name));
+/** --filter, null without it; a misuse where it names a column that the index does not carry. */
+export function filterOf(call: Call, folder: SavedIndex): Filter | null {
+  const text = call.text('filter');
+  if (text === undefined) return null;
+  const filter = parseFilter(text);
+  for (const name of filter.columns) carriedName(call, folder, name);
+  return filter;
 }
 
-/** Refuses a filter that names a column that the index does not carry. */
-export function checkFilter(call: Call, folder: SavedIndex): void {
-  const filter = call.text('filter');
-  if (filter === undefined) return;
-  for (const name of parseFilter(filter).columns) carriedName(call, folder, name);
+/** The rows that a filter lets through, ascending. */
+export async function rowsOfFilter(
+  filter: Filter,
+  folder: SavedIndex,
+  index: SearchedIndex,
+): Promise<Uint32Array> {
+  const rows = index instanceof SimHashIndex ? coreOf(index).rows.liveRows() : await index.rows();
+  const batch = await (await carriedReader(folder, index, filter.columns))(rows);
+  return rowsThatMeet(filter, rows, (name) => comparable(batch, name));
 }
 
 /** Returns the name if the index carries such a column; else a misuse with the names of all. */

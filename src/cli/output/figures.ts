@@ -68,8 +68,6 @@ export function wrapped(text: string, width: number): string[] {
   return lines;
 }
 
-/** Characters of an excerpt. */
-const WIDTH = 60;
 /** Characters looked at for each that is shown: to put 100 MB on one line takes a gigabyte. */
 const SCANNED = 64;
 
@@ -79,7 +77,7 @@ export function beginning(text: string, most: number): string {
 }
 
 /** The beginning of a text on one line, at most so many characters, without invisible ones. */
-export function excerpt(text: string, most = WIDTH): string {
+export function excerpt(text: string, most: number): string {
   return cut(
     text
       .slice(0, SCANNED * most)

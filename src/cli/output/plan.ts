@@ -102,9 +102,6 @@ export async function sourceOf(call: Call, input: Input): Promise<string | null>
   if ([input].flat().includes('-')) return null;
   if (typeof input === 'string' && (await isIndexFolder(input))) return null;
   const files = (await shardsOf(input)) ?? [input].flat();
-  for (const file of files) {
-    if (!isAddress(file) && !(await stat(file)).isFile()) return null;
-  }
   const sums: string[] = [];
   for (const file of files) {
     if (isAddress(file)) {
@@ -113,8 +110,9 @@ export async function sourceOf(call: Call, input: Input): Promise<string | null>
       sums.push(textSum(`${size} ${version}`));
       continue;
     }
-    // The file must be as it was where it was read.
     const found = await stat(file, { bigint: true });
+    if (!found.isFile()) return null;
+    // The file must be as it was where it was read.
     noteFile(call.fileStates, file, found);
     const known = call.fileStates.get(file)?.checksum;
     const halt = () => call.signal.throwIfAborted();

@@ -28,7 +28,7 @@ import { openInputRows, type RowVectorsOrCodes, textHasherOf } from '../input/in
 import { namedColumns } from '../input/open-input';
 import {
   carriedReader,
-  checkFilter,
+  filterOf,
   idsNamed,
   likenessOf,
   openSaved,
@@ -57,9 +57,9 @@ export async function run(call: Call): Promise<0> {
   const measure = measureOf(folder.options.projection);
   const request = requestOf(call);
   const shown = shownColumns(call, folder);
-  checkFilter(call, folder);
+  const filter = filterOf(call, folder);
   const index = await opened(call, folder);
-  const allowed = await rowsOfFilter(call, folder, index);
+  const allowed = filter && (await rowsOfFilter(filter, folder, index));
   const columnsOf = await carriedReader(folder, index, shown);
   const out = await openOutput(call, { inputs: call.args, header: { kind: 'matches' } });
   // A batch without rows, written if no query has a neighbour: it gives the output its columns.

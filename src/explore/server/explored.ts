@@ -7,7 +7,7 @@
 import { basename } from 'node:path';
 import { type InStages, LongWork } from '../../base/long-work';
 import type { Call } from '../../cli/call';
-import { comparable } from '../../cli/input/filter-text';
+import { comparable, parseFilter } from '../../cli/input/filter-text';
 import { buildIndex } from '../../cli/input/new-index';
 import {
   carriedName,
@@ -113,10 +113,11 @@ export class Explored {
     this.nameColumn = areNumbers ? (texts[0]?.name ?? null) : null;
   }
 
-  /** The rows that meet a filter, ascending. */
-  rowsThatMeet(filter: string): Uint32Array {
+  /** The rows that meet a filter, ascending: all if it is empty. */
+  #rowsThatMeet(filter: string): Uint32Array {
+    if (filter.trim() === '') return this.rows;
     const { columns } = this.parts;
-    return rowsThatMeet(filter, this.rows, (name) => {
+    return rowsThatMeet(parseFilter(filter), this.rows, (name) => {
       if (columns !== null && this.#names.includes(name)) return comparable(columns, name);
       throw new RangeError(`no column "${name}", there are ${this.#names.join(', ') || 'none'}`);
     });
@@ -220,7 +221,7 @@ export class Explored {
    * else by its words with all texts.
    */
   async find({ query, row, filter }: FindRequest): Promise<FindAnswer> {
-    const allowed = this.rowsThatMeet(filter);
+    const allowed = this.#rowsThatMeet(filter);
     const matching = filter.trim() === '' ? null : [...allowed];
     const base = { total: allowed.length, matching };
     const like = row ?? this.#rowNamed(query) ?? query;
