@@ -38,7 +38,7 @@ describe('info', () => {
     await run(['index', 'docs.hs', '--optimize', '-k', '3', '-q'], { cwd });
     const after = await run(['info', 'docs.hs'], { cwd });
     expect(after.stdout).toMatch(
-      /^ *recall +[\d.]+ % of the true 3 nearest by distance of codes \(95 %: .* to .*, 20 rows held out\), rank/m,
+      /^ *recall +[\d.]+ % of the true 3 nearest by distance of codes \(95 %: .* to .*, 20 rows held out\), method/m,
     );
     const json = JSON.parse((await run(['info', 'docs.hs', '--json'], { cwd })).stdout);
     expect(json).toMatchObject({ kind: 'index', rows: 40, generation: 2, report: { k: 3 } });

@@ -1,5 +1,5 @@
 /**
- * Numbers and texts as people read them: thousands by commas, bytes, durations, shares, excerpts,
+ * Numbers and texts as people read them: thousands by commas, durations, shares, excerpts,
  * texts without characters that a terminal would obey, what `optimize` measured, and tables. The
  * same in every locale.
  */
@@ -9,20 +9,6 @@ import { counted, grouped } from '../../explore/messages';
 import type { RecallReport } from '../../node';
 
 export { counted, grouped };
-
-const UNITS = ['B', 'KB', 'MB', 'GB', 'TB'] as const;
-
-/** A number of bytes by powers of 1024, as `1.5 GB`. */
-export function bytesText(bytes: number): string {
-  let unit = 0;
-  let value = bytes;
-  while (value >= 1000 && unit < UNITS.length - 1) {
-    value /= 1024;
-    unit++;
-  }
-  const digits = unit === 0 || value >= 100 ? 0 : 1;
-  return `${value.toFixed(digits)} ${UNITS[unit]}`;
-}
 
 /** Seconds as `8.0 s`, `12 s`, `3 min 20 s` or `2 h 5 min`. */
 export function durationText(seconds: number): string {

@@ -9,15 +9,7 @@ import type { RecallReport } from '../../index/index-options';
 import { FolderFacts, readFolder } from '../../store/folder-facts';
 import { isIndexFolder } from '../../store/generations';
 import type { Call } from '../call';
-import {
-  aligned,
-  bytesText,
-  counted,
-  grouped,
-  jsonOf,
-  printable,
-  recallWords,
-} from '../output/figures';
+import { aligned, counted, grouped, jsonOf, printable, recallWords } from '../output/figures';
 
 /** A line for people: what it is, and its value; without a value the line is left out. */
 type Fact = readonly [name: string, value: unknown];
@@ -47,7 +39,7 @@ async function indexFacts(path: string) {
     ['texts', text && texts.join(', ')],
     ['columns', columns.map(({ name, type }) => `${name} (${type})`).join(', ') || 'none'],
     ['generation', generation],
-    ['size', `${bytesText(bytes)} in ${counted(files.length, 'file')}`],
+    ['size', `${counted(bytes, 'byte')} in ${counted(files.length, 'file')}`],
     ['recall', report === null ? 'not measured: --optimize does' : recallFact(report)],
     ...(report?.warnings.map((warning): Fact => ['warning', warning]) ?? []),
   ];

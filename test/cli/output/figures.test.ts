@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { parseBytes } from '../../../src/base/check';
-import { bytesText, counted, durationText, grouped } from '../../../src/cli/output/figures';
+import { counted, durationText, grouped } from '../../../src/cli/output/figures';
 import { progressLine } from '../../../src/cli/talk';
 
 describe('figures', () => {
@@ -9,12 +9,6 @@ describe('figures', () => {
       ...['0', '999', '1,000', '1,234,567', '12,345'],
     ]);
     expect([counted(1, 'row'), counted(2000, 'row')]).toEqual(['1 row', '2,000 rows']);
-  });
-
-  it('tells sizes by powers of 1024', () => {
-    expect([0, 999, 1024, 1.5 * 2 ** 30, 250 * 2 ** 20].map(bytesText)).toEqual([
-      ...['0 B', '999 B', '1.0 KB', '1.5 GB', '250 MB'],
-    ]);
   });
 
   it('reads sizes', () => {
