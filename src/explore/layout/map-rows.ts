@@ -15,7 +15,7 @@ import { Codes } from '../../codes/codes';
 import { scanAll } from '../../codes/scan';
 import { dot } from '../../k-means/k-means';
 import { gatherCodes, rowsOfCodes } from '../../near/rows';
-import { type DenseMatrix, lengthOf, lengthsOf } from '../../vectors/vectors';
+import { type DenseMatrix, lengthsOf } from '../../vectors/vectors';
 
 /** What is laid out: points, each of a row. Points are numbered from 0. */
 export interface MapPoints {
@@ -102,11 +102,11 @@ export async function mapRows(points: MapPoints, inStage: InStages): Promise<Pla
  * The sums of each point's vector and its neighbours', all of length 1: with these, near points
  * come into the same cluster, also where single vectors are noisy as those of short texts.
  */
-function smoothed({ values, dimensions }: DenseMatrix, lists: readonly Uint32Array[]): DenseMatrix {
-  const units = Float64Array.from(values);
-  for (let from = 0; from < units.length; from += dimensions) {
-    toUnit(units.subarray(from, from + dimensions));
-  }
+function smoothed(vectors: DenseMatrix, lists: readonly Uint32Array[]): DenseMatrix {
+  const { dimensions } = vectors;
+  const lengths = lengthsOf(vectors, 0, lists.length);
+  const units = Float64Array.from(vectors.values);
+  for (let i = 0; i < units.length; i++) units[i] /= lengths[Math.floor(i / dimensions)];
   const sums = units.slice();
   for (const [point, near] of lists.entries()) {
     for (const other of near) {
@@ -132,13 +132,6 @@ function startPlaces(labels: Int32Array, clusters: number): Float32Array {
     const line = i % 2 === 0 ? label % side : Math.floor(label / side);
     return (2 * START_WIDTH * (line + shareAt(1, i))) / side - START_WIDTH;
   });
-}
-
-/** Scales a vector to length 1 in place, unless it has none. */
-function toUnit(vector: Float64Array): void {
-  const length = lengthOf(vector);
-  if (!(length > 1e-12)) return;
-  for (let i = 0; i < vector.length; i++) vector[i] /= length;
 }
 
 /** Random rows that repel a row, for each neighbour that attracts it. */
