@@ -20,6 +20,8 @@ import type { FoundRow } from './id-hashes';
 import {
   type BlockName,
   blockGroups,
+  bytesOfBlock,
+  inGroups,
   type LoadedBlock,
   placeOf,
   positionsIn,
@@ -240,21 +242,27 @@ export class StoredRows implements Searched, SearchedPart {
     this.#ids = new Map();
     const { ids: kind } = this.#content.manifest.index;
     if (kind === 'row' || kind === null) return;
-    const missing: number[] = [];
+    const missing = new Set<number>();
     for (const row of rows) {
       const id = this.#idInMemory(row);
-      if (id === undefined) missing.push(row);
+      if (id === undefined) missing.add(row);
       else this.#ids.set(row, id);
     }
     await this.#locate(missing, signal);
-    const places = missing.map((row) => {
+    const wanted = new Map<string, BlockName>();
+    for (const row of missing) {
       const segment = this.#segmentOf(row);
-      return placeOf(segment, this.#positionOf(segment, row));
-    });
-    const blocks = await this.reader.blocks(places, { signal });
-    for (const [i, { rows: block }] of blocks.entries()) {
-      this.#ids.set(missing[i], block.ids?.at(places[i].place) ?? missing[i]);
+      const { block } = placeOf(segment, this.#positionOf(segment, row));
+      wanted.set(`${segment.number} ${block}`, { segment, block });
     }
+    const groups = inGroups(wanted.values(), (name) => bytesOfBlock(name, false));
+    await this.reader.each(groups, { signal }, (blocks) => {
+      for (const { rows: own } of blocks) {
+        for (const [place, row] of own.rows.entries()) {
+          if (missing.has(row)) this.#ids.set(row, own.ids?.at(place) ?? row);
+        }
+      }
+    });
   }
 
   /**

@@ -305,5 +305,12 @@ it('scans of several groups of blocks that meet, begin again and are stopped rea
     }
     await stopped;
   }
+  // A block was read once for each row that was found in it.
+  const before = stored.figures.bytesRead;
+  const near = { maxDistance: 4000 };
+  const { ids } = await stored.within(codes.at(7), near);
+  expect(ids).toEqual(index.within(codes.at(7), near).ids);
+  expect(ids.length).toBeGreaterThan(100);
+  expect(stored.figures.bytesRead - before).toBeLessThan(3 * codes.bytes.length);
   await stored.close();
 });
