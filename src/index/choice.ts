@@ -23,8 +23,8 @@ export interface Target {
 interface Choice extends Setting {
   /** False if no setting finds enough: then this one finds most. */
   readonly isEnough: boolean;
-  /** Sum over the queries of the shares found. */
-  readonly found: number;
+  /** The share found, on average, if each true neighbour that is a candidate is among the k best. */
+  readonly recall: number;
   /** Work of a search, in entries. */
   readonly work: number;
 }
@@ -146,7 +146,7 @@ function probesFrom(least: number, count: number): number[] {
 function better(a: Choice | null, b: Choice): Choice {
   if (a === null || a.isEnough !== b.isEnough) return a?.isEnough ? a : b;
   if (a.isEnough) return b.work < a.work ? b : a;
-  return b.found > a.found ? b : a;
+  return b.recall > a.recall ? b : a;
 }
 
 /** A setting with the fewest candidates that find enough, or with as many as allowed. */
@@ -163,11 +163,11 @@ function candidateWith(
   const most = Math.ceil(maxWant / k);
   const enough = isFound(most);
   const want = Math.min(maxWant, k * (enough ? leastOf(1, most, isFound) : most));
-  const found = shares(want).reduce((sum, share) => sum + share, 0);
+  const recall = mean(shares(want));
   const probes = visiting?.probes ?? null;
   const visited = visiting && mean(Float64Array.from(visiting.counts));
   const work = workOf(index, { probes: visited, want });
-  return { probes, slack: visiting?.slack, want, isEnough: enough, found, work };
+  return { probes, slack: visiting?.slack, want, isEnough: enough, recall, work };
 }
 
 /**

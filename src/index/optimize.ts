@@ -403,9 +403,14 @@ async function settle(
   let choosing = await source.next(Math.min(half, MAX_CHOOSING), first);
   let judging: Evaluated[] = [];
   let doubt = DOUBT;
-  let reached: Settled | null = null;
+  /** The last that found enough, else the last. */
+  let best: Settled | null = null;
+  // Vectors held as int8 rank some neighbours too low, which choices count as found.
+  let lost = 0;
   for (let retry = 0; ; retry++) {
-    const choice = await chosen(index, choosing, { ...target, doubt }, second);
+    const wanted = Math.min(1, target.recall + lost);
+    const choice = await chosen(index, choosing, { ...target, recall: wanted, doubt }, second);
+    if (best !== null && lost > 0 && !choice.isEnough) return best;
     if (doubt === DOUBT) {
       judging = await source.next(isGiven ? source.left : half, second);
       // A single query must choose and measure.
@@ -413,11 +418,15 @@ async function settle(
     }
     const recall = await measured(index, judging, target.k, choice, second);
     const over = recall.recall - target.recall;
-    const own = { setting: choice, recall, judging };
-    if (over >= 0) reached = own;
+    const isOpen = best === null || best.recall.recall < target.recall;
+    if (over >= 0 || isOpen) best = { setting: choice, recall, judging };
     const isNear = over >= 0 && (over <= mostOver || source.left < half);
     if (isNear || !choice.isEnough || retry === MAX_RETRIES || doubt === LESS_DOUBT) {
-      return reached ?? own;
+      return best as Settled;
+    }
+    if (over < 0) {
+      const again = await measured(index, choosing, target.k, choice, second);
+      lost = Math.max(0, choice.recall - again.recall);
     }
     if (source.left >= half) choosing = [...choosing, ...judging];
     else doubt = LESS_DOUBT;
