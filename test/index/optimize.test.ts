@@ -158,6 +158,18 @@ describe('what optimize reports', () => {
     expect(found / 3000).toBeLessThan(interval[1] + 0.03);
   });
 
+  it('is reached with int8 too, which ranks some of the candidates too low', {
+    tags: 'thorough',
+  }, async () => {
+    const index = new SimHashIndex({ bits: 256, dimensions: DIMENSIONS, vectors: 'int8' });
+    await index.addAll(clustered(8000, 0.1));
+    for (const recall of [0.8, 0.84, 0.88]) {
+      const queries = clustered(2000, 0.1);
+      const report = await index.optimize({ recall, partitions: 64, queries });
+      expect(report).toMatchObject({ reached: true, queries: 1000 });
+    }
+  });
+
   it('is by distance where only codes are held', { tags: 'thorough' }, async () => {
     const index = await made('none');
     expect(await index.optimize(settings)).toMatchObject({ truth: 'distance' });
