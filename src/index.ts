@@ -72,18 +72,12 @@ export type { PlanTableOptions } from './near/plan-table';
 export type { RowSource } from './near/rows';
 export { indexFromArrow, indexToArrow } from './store/arrow-index';
 export {
-  type Directory,
-  openIndexDirectory,
-  saveIndexDirectory,
-} from './store/directory';
-export {
   type OpenStoredOptions,
   type OpenUrlOptions,
   openIndexUrl,
   type StoredFigures,
   type StoredIndex,
 } from './store/stored-index';
-export type { SaveIndexOptions } from './store/write-index';
 export type { ArrowSource } from './table/arrow/batches';
 export type { Column, ColumnData } from './table/columns/make';
 export type { ColumnInfo, Fit, NumberArray } from './table/columns/types';

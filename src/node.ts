@@ -37,4 +37,5 @@ export type {
   FolderHealth,
   FolderProblem,
 } from './store/verify';
+export type { SaveIndexOptions } from './store/write-index';
 export type { SealHeader } from './table/arrow/writer';

@@ -37,6 +37,7 @@ const NODE_ONLY = ['formats', 'store on disk', 'node.ts', 'cli'];
 const ON_DISK = [
   ...['change', 'evaluated-parts', 'folder-facts', 'folder-place', 'generations'],
   ...['index-folder', 'merge-folders', 'merge-segments', 'optimize-stored', 'verify'],
+  'write-index',
 ].map((name) => `store/${name}.ts`);
 /** Packages, and the layers that may import each. */
 const PACKAGE_LAYERS: Record<string, string[]> = {

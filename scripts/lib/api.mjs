@@ -15,7 +15,7 @@ const TOPICS = {
     'distanceFor',
   ],
   'Exact scans': ['scan', 'scanAll', 'scanVectors', 'scanVectorsAll'],
-  Index: ['SimHashIndex', 'openIndexUrl', 'saveIndexDirectory', 'openIndexDirectory'],
+  Index: ['SimHashIndex', 'openIndexUrl'],
   'Pairs and groups': [...['pairs', 'dedup']],
   Clusters: ['cluster', 'clusterByDensity'],
   Texts: ['TextHasher', 'FrequencyTable', 'embed'],

@@ -39,7 +39,7 @@ export interface OpenFile {
   end(): Promise<FolderFile>;
 }
 
-/** Writes the files of a generation, in a folder or a directory of a browser. */
+/** Writes the files of a generation. */
 export interface FileWriter {
   /** Begins a file that is written in pieces. */
   create(kind: FileKind): Promise<OpenFile>;

@@ -23,7 +23,7 @@ import { join } from 'node:path';
 import { FormatError } from '../base/check';
 import { checksumOf, ignore, syncFolder, writeAll, writeSynced } from '../formats/file-io';
 import { FileChecksum, PIECE_BYTES } from '../table/sealed/seal';
-import type { OpenFile } from './blocks';
+import type { FileWriter, OpenFile } from './blocks';
 import {
   checkFileChecksum,
   type FileKind,
@@ -39,7 +39,6 @@ import {
   parseManifest,
 } from './manifest';
 import { MissingFileError, neededAt } from './place';
-import { type GenerationFiles, holdsIndex } from './write-index';
 
 /** A copy of the newest manifest, for people and other programs. */
 const COPY = 'manifest.json';
@@ -130,6 +129,11 @@ export async function prepareNew(folder: string, replace: boolean): Promise<Mani
   throw holdsIndex(folder);
 }
 
+/** The error for a folder whose index would be replaced without being asked for. */
+export function holdsIndex(folder: string): Error {
+  return new Error(`${folder} holds an index, "replace: true" puts this one in its place`);
+}
+
 /** Compares the size and checksum of a file with the manifest; throws what is wrong. */
 export async function checkFile(
   folder: string,
@@ -141,7 +145,7 @@ export async function checkFile(
 }
 
 /** One save: its files first, then its manifest, which makes all of them the index at once. */
-export class GenerationWriter implements GenerationFiles {
+export class GenerationWriter implements FileWriter {
   readonly generation: number;
   /** Those given before the commit are deleted after an error. */
   readonly #names: FileNames;

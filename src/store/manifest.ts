@@ -166,11 +166,6 @@ function lastLine(head: string): string {
   return ` "checksum": "${fileChecksum(new TextEncoder().encode(head))}"\n}\n`;
 }
 
-/** False of a manifest without its last line: its writer ended before it. */
-export function isEnded(bytes: Uint8Array): boolean {
-  return /\n "checksum": "[0-9a-f]{16}"\n\}\n$/.test(new TextDecoder().decode(bytes));
-}
-
 /**
  * Parses and checks the manifest of a generation, of any where the name of its file says none; a
  * FormatError names the file.

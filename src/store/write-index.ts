@@ -1,8 +1,7 @@
 /**
- * Writes an index in memory as a generation of its files, in a folder or in a directory of a
- * browser. A segment of the index is a segment of the generation: those that the generation before
- * has stay as they are, others are written next to them. A save over a newer generation than the
- * index knows is refused.
+ * Writes an index in memory as a generation of a folder. A segment of the index is a segment of the
+ * generation: those that the generation before has stay as they are, others are written next to
+ * them. A save over a newer generation than the index knows is refused.
  */
 
 import { concatenated, lowerBound } from '../base/arrays';
@@ -19,11 +18,11 @@ import type { TextModel } from '../vectors/vectors';
 import type { FileWriter } from './blocks';
 import { StoredColumns } from './columns';
 import { openContent, RowSet } from './content';
+import { type GenerationWriter, holdsIndex } from './generations';
 import {
   type FolderFile,
   headerOf,
   type Manifest,
-  type NewContent,
   type SegmentFiles,
   type TextSettings,
 } from './manifest';
@@ -74,16 +73,10 @@ export function checkSaveOptions(
   return given;
 }
 
-/** Writes a generation. */
-export interface GenerationFiles extends FileWriter {
-  /** Publishes what was written: all of it or nothing. */
-  commit(content: NewContent): Promise<Manifest>;
-}
-
 /** The generation that an index was opened from, or saved to last, and what it has of the index. */
 interface Origin {
-  /** The real path of the folder; null of a directory of a browser. */
-  readonly path: string | null;
+  /** The real path of the folder. */
+  readonly path: string;
   readonly manifest: Manifest;
   /** The segments in memory whose rows those of the generation have, until they are merged. */
   readonly segments: WeakSet<Segment>;
@@ -93,7 +86,7 @@ interface Origin {
 const origins = new WeakMap<SimHashIndex, Origin>();
 
 /** Notes the generation that an index was loaded from. */
-export function noteOrigin(index: SimHashIndex, path: string | null, manifest: Manifest): void {
+export function noteOrigin(index: SimHashIndex, path: string, manifest: Manifest): void {
   const { rows } = coreOf(index);
   const segments = new WeakSet(rows.sealed());
   origins.set(index, { path, manifest, segments, space: rows.space });
@@ -110,7 +103,7 @@ function filesOf({ segments }: Manifest, { rows: { firstRow, endRow } }: Segment
  */
 export function originOf(
   index: SimHashIndex,
-  { name, path }: { name: string; path: string | null },
+  { name, path }: { name: string; path: string },
   base: Manifest | null,
   replace: boolean,
 ): Origin | null {
@@ -127,11 +120,6 @@ export function originOf(
   }
   if (replace) return null;
   throw holdsIndex(name);
-}
-
-/** The error for a folder whose index would be replaced without being asked for. */
-export function holdsIndex(folder: string): Error {
-  return new Error(`${folder} holds an index, "replace: true" puts this one in its place`);
 }
 
 /** A segment as the next generation has it, and how many of its rows are there. */
@@ -172,13 +160,13 @@ export function writeFrequencies(writer: FileWriter, table: FrequencyTable): Pro
 }
 
 /**
- * Writes an index as the next generation, at a path or without one; of `origin`, the generation
+ * Writes an index as the next generation of the folder with this path; of `origin`, the generation
  * before, whose files are at `place`, segments stay as they are.
  */
 export async function writeIndex(
-  writer: GenerationFiles,
+  writer: GenerationWriter,
   index: SimHashIndex,
-  path: string | null,
+  path: string,
   { origin, place }: { origin: Origin | null; place: Place },
   given: SaveIndexOptions,
 ): Promise<void> {

@@ -11,13 +11,12 @@ import {
   SimHashIndex,
   saveIndex,
 } from '../../src/node';
-import { DirectoryPlace } from '../../src/store/directory';
 import { manifestText, parseManifest } from '../../src/store/manifest';
 import { openStored } from '../../src/store/stored-index';
 import { sparseFromArrow } from '../reference/arrow';
 import { Draws } from '../reference/random';
 import { temporaryFolder } from '../store/collection';
-import { blobsIn } from '../store/files';
+import { BytesPlace } from '../store/files';
 import { type Change, rewritten } from '../store/rewritten';
 import { checkRefusal } from './check';
 
@@ -74,7 +73,7 @@ it.each([
   const place = await changedBlocks(change);
   const { problems } = await IndexFolder.verify(place);
   expect(problems.map(({ message }) => message).join()).toMatch(problem);
-  const files = new DirectoryPlace('files', blobsIn(place));
+  const files = BytesPlace.of(place);
   const draws = new Draws('two places');
   const errors: string[] = [];
   for (const memory of ['64MB', '200KB']) {

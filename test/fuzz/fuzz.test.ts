@@ -23,7 +23,7 @@ describe('the calls that are fuzzed', () => {
     const files = ['openRows', 'createRows']
       .concat(['readPlan', 'writePlan', 'applyPlan', 'saveIndex', 'openIndex'])
       .concat(['IndexFolder', 'openIndexUrl', 'FormatError'])
-      .concat(['openIndexDirectory', 'saveIndexDirectory', 'embed']); // of a browser, by a model
+      .concat(['embed']); // by a model
     const names = Object.keys(api).filter((name) => !files.includes(name));
     const missing = names.filter((name) => ![...called].some((one) => one.split('.')[0] === name));
     expect(missing).toEqual([]);

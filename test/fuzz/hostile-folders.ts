@@ -11,13 +11,12 @@ import { join } from 'node:path';
 import type { Data } from 'apache-arrow';
 import { checksum } from '../../src/kernels/xxhash';
 import * as api from '../../src/node';
-import { DirectoryPlace } from '../../src/store/directory';
 import { type FolderFile, filesOf } from '../../src/store/manifest';
 import { openStored } from '../../src/store/stored-index';
 import { openArrow } from '../../src/table/arrow/batches';
 import { fileChecksum, KEY } from '../../src/table/sealed/seal';
 import { Draws } from '../reference/random';
-import { bodiesOf } from '../store/files';
+import { BytesPlace, bodiesOf } from '../store/files';
 import { checkEqual, checkError, Finding } from './check';
 import {
   changedData,
@@ -245,14 +244,6 @@ function checkNamed(error: unknown, doing: string): void {
 
 const MEMORY = ['64MB', '1MB', '200KB'];
 
-function placeOf(files: Files): DirectoryPlace {
-  const blobs = Array.from(
-    files,
-    ([name, bytes]) => [name, new Blob([bytes as BlobPart])] as const,
-  );
-  return new DirectoryPlace('files', new Map(blobs));
-}
-
 /** Hostile folders as bytes at hand: no file system between, so many inputs a second. */
 const hostileStored: MakeTarget = () => {
   const ready = soundFolders();
@@ -260,7 +251,7 @@ const hostileStored: MakeTarget = () => {
     const sound = draws.pick(await ready);
     const files = hostileFiles(draws, sound);
     try {
-      const index = await openStored(placeOf(files), { memory: draws.pick(MEMORY) });
+      const index = await openStored(new BytesPlace(files), { memory: draws.pick(MEMORY) });
       try {
         await asked(index, draws, sound.ids);
       } finally {
@@ -392,7 +383,7 @@ const http: MakeTarget = () => {
     harm = draws;
     try {
       const found = await answers(api.openIndexUrl(address, { memory }));
-      const wanted = await answers(openStored(placeOf(sound.files), { memory }));
+      const wanted = await answers(openStored(new BytesPlace(sound.files), { memory }));
       checkEqual(found, wanted, 'an index on a bad host');
       inputs.answered++;
     } catch (error) {

@@ -2,9 +2,21 @@
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { filesOf, type Manifest } from '../../src/store/manifest';
-import type { Place } from '../../src/store/place';
+import {
+  filesOf,
+  type Manifest,
+  manifestGeneration,
+  manifestName,
+  parseManifest,
+} from '../../src/store/manifest';
+import {
+  MissingFileError,
+  type NamedFile,
+  type Place,
+  type TargetRange,
+} from '../../src/store/place';
 import { batchAt, footerStart, readFooter, TAIL_BYTES } from '../../src/table/arrow/messages';
+import { checkFileSize } from '../../src/table/sealed/seal';
 
 /** Path of the newest manifest. */
 export function newestIn(folder: string): string {
@@ -19,10 +31,41 @@ export function fileOf(folder: string, kind: string): string {
   return join(folder, found?.name ?? `no file of ${kind}`);
 }
 
-/** The files of a folder as a page has them. */
-export function blobsIn(folder: string): Map<string, Blob> {
-  const blobOf = (name: string) => new Blob([readFileSync(join(folder, name))]);
-  return new Map(readdirSync(folder).map((name) => [name, blobOf(name)]));
+/** The files of a folder as bytes at hand: no file system between. */
+export class BytesPlace implements Place {
+  readonly name = 'files';
+
+  constructor(private readonly files: ReadonlyMap<string, Uint8Array>) {}
+
+  static of(folder: string): BytesPlace {
+    const names = readdirSync(folder);
+    return new BytesPlace(new Map(names.map((name) => [name, readFileSync(join(folder, name))])));
+  }
+
+  async manifest(): Promise<Manifest | null> {
+    const generations = Array.from(this.files.keys(), manifestGeneration);
+    const newest = Math.max(...generations.map((one) => one ?? 0));
+    const name = manifestName(newest);
+    const bytes = this.files.get(name);
+    return bytes === undefined ? null : parseManifest(bytes, `${this.name}/${name}`, newest);
+  }
+
+  async read(
+    { name, bytes }: NamedFile,
+    ranges: readonly TargetRange[],
+    memory: Uint8Array,
+    signal?: AbortSignal,
+  ): Promise<void> {
+    const path = `${this.name}/${name}`;
+    const file = this.files.get(name);
+    if (file === undefined) throw new MissingFileError(path);
+    checkFileSize(file.length, bytes, path);
+    await null;
+    signal?.throwIfAborted();
+    for (const { at, length, to } of ranges) memory.set(file.subarray(at, at + length), to);
+  }
+
+  async close(): Promise<void> {}
 }
 
 /** The batches of an Arrow file: where their bodies lie, and the buffers of these. */
