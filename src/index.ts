@@ -36,7 +36,7 @@ export {
   scan,
   scanAll,
 } from './codes/scan';
-export type { PatternFunction } from './hashing/row-hasher';
+export type { PatternFunction } from './hashing/rows';
 export { type Projection, SimHasher, type SimHasherOptions } from './hashing/simhash';
 export type {
   Explanation,

@@ -7,7 +7,7 @@ import { bitsOf, isValid } from '../base/arrays';
 import { checkAttached, naming, wrongType, wrongValue } from '../base/check';
 import { Codes, checkSameOrigin, checkUnusedBits } from '../codes/codes';
 import { type Measure, measureOf } from '../codes/measure';
-import { rowsOfMatrix } from '../hashing/row-hasher';
+import { rowsOfMatrix } from '../hashing/rows';
 import { SimHasher } from '../hashing/simhash';
 import { signsInto } from '../kernels/sums';
 import { canonicalRows, SparseUnit } from '../vectors/sparse-rows';

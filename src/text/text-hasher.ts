@@ -11,7 +11,7 @@ import { bitmapOf, concatenated } from '../base/arrays';
 import { checkInteger, checkOptions, wrongType } from '../base/check';
 import { LONG_CALL, type LongCall, LongWork } from '../base/long-work';
 import { type CodeOrigin, Codes } from '../codes/codes';
-import type { Projection, RowCodes } from '../hashing/row-hasher';
+import type { Projection, RowCodes } from '../hashing/rows';
 import { SimHasher } from '../hashing/simhash';
 import type { Job, Task } from '../threads/job';
 import { runJob } from '../threads/parallel';
@@ -248,7 +248,7 @@ export class TextHasher {
     const sets = hasher.projection === 'minwise' ? this.#reader : null;
     const codes =
       sets?.codesOf(hasher, texts, firstRow, keys) ??
-      hasher.hashRows(this.vectorsOf(texts), firstRow);
+      hasher.codesOf(this.vectorsOf(texts), texts.length, firstRow);
     return { ...codes, keys: keys?.all() ?? new Uint32Array() };
   }
 

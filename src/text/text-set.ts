@@ -12,7 +12,7 @@
 
 import { grown } from '../base/arrays';
 import { checkText } from '../base/check';
-import { allZero, type RowCodes } from '../hashing/row-hasher';
+import { allZero, type RowCodes } from '../hashing/rows';
 import type { Projection, SimHasher } from '../hashing/simhash';
 import { hasKernels } from '../kernels/memory';
 import { DENSE, MAX_LETTERS, type SetMemory, setMemory } from '../kernels/sets';
