@@ -18,11 +18,12 @@ import { runJob } from '../threads/parallel';
 import type { SparseMatrix, SparseVector } from '../vectors/vectors';
 import { type FrequencyEntries, FrequencyTable } from './frequency-table';
 import {
-  BandKeys,
+  type BandKeys,
   countsOf,
   hashTokens,
   type MemberCounts,
   type MinBands,
+  NO_BANDS,
   type SetReader,
   setReaderOf,
 } from './text-set';
@@ -220,7 +221,7 @@ export class TextHasher {
       count: ends.length,
       part: (i) => {
         const firstRow = ends[i - 1] ?? 0;
-        return { texts: list.slice(firstRow, ends[i]), firstRow, bands: keys?.bands };
+        return { texts: list.slice(firstRow, ends[i]), firstRow, bands: keys?.bands ?? NO_BANDS };
       },
       here: (part) => this.codesOfPart(part),
       take({ bytes, isNull, keys: own }, i) {
@@ -242,14 +243,12 @@ export class TextHasher {
    * @internal
    */
   codesOfPart({ texts, firstRow, bands }: TextPart): PartCodes {
-    const keys = bands ? new BandKeys(bands) : null;
     const { hasher } = this;
     // Of a set weights do not count.
     const sets = hasher.projection === 'minwise' ? this.#reader : null;
-    const codes =
-      sets?.codesOf(hasher, texts, firstRow, keys) ??
-      hasher.codesOf(this.vectorsOf(texts), texts.length, firstRow);
-    return { ...codes, keys: keys?.all() ?? new Uint32Array() };
+    if (sets !== null) return sets.codesOf(hasher, texts, firstRow, bands);
+    const codes = hasher.codesOf(this.vectorsOf(texts), texts.length, firstRow);
+    return { ...codes, keys: new Uint32Array() };
   }
 
   /** Words with their weights, heaviest first. */
@@ -347,7 +346,7 @@ interface TextState {
 interface TextPart {
   readonly texts: readonly string[];
   readonly firstRow: number;
-  readonly bands: MinBands | undefined;
+  readonly bands: MinBands;
 }
 
 type PartCodes = RowCodes & { readonly keys: Uint32Array };

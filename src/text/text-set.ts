@@ -10,7 +10,7 @@
  * Jaccard similarity J share one of `count` keys with probability 1 - (1 - J^width)^count.
  */
 
-import { grown } from '../base/arrays';
+import { concatenated } from '../base/arrays';
 import { checkText } from '../base/check';
 import { allZero, type RowCodes } from '../hashing/rows';
 import type { Projection, SimHasher } from '../hashing/simhash';
@@ -31,16 +31,17 @@ export class SetReader {
     return new BigUint64Array(members.buffer, members.byteOffset, memberCount);
   }
 
-  /** The codes of texts; messages call the first one row `firstRow`. `keys` collects their keys. */
+  /** The codes and keys of texts; messages call the first one row `firstRow`. */
   codesOf(
     hasher: SimHasher,
     texts: readonly string[],
     firstRow: number,
-    keys: BandKeys | null,
-  ): RowCodes {
+    { width, count }: MinBands,
+  ): RowCodes & { readonly keys: Uint32Array } {
     const { zero, bytesPerCode } = hasher;
     const bytes = new Uint8Array(texts.length * bytesPerCode);
     const isNull = new Uint8Array(texts.length);
+    const keys = new Uint32Array(texts.length * count);
     texts.forEach((text, i) => {
       const memory = this.#read(text);
       if (memory.memberCount === 0) {
@@ -49,9 +50,9 @@ export class SetReader {
       }
       const code = bytes.subarray(i * bytesPerCode, (i + 1) * bytesPerCode);
       memory.codeInto(hasher, code);
-      keys?.take(memory);
+      keysInto(keys.subarray(i * count, (i + 1) * count), memory, width);
     });
-    return { bytes, isNull };
+    return { bytes, isNull, keys };
   }
 
   /**
@@ -188,6 +189,9 @@ export interface MinBands {
   readonly count: number;
 }
 
+/** No keys. */
+export const NO_BANDS: MinBands = { width: 0, count: 0 };
+
 /** Pairs at the lowest similarity must share a key with at least this probability. */
 const LEAST_CAUGHT = 0.999;
 /** Largest number of keys of a set: they take 4 bytes each, 128 bytes a row. */
@@ -215,46 +219,36 @@ export function caughtBy({ width, count }: MinBands, jaccard: number): number {
   return 1 - (1 - jaccard ** width) ** count;
 }
 
+/**
+ * Writes the keys of the set whose code was computed last in this memory; those of an empty set
+ * are 0. A min-hash is two words of `draws`, and both go into the key.
+ */
+function keysInto(keys: Uint32Array, { draws, memberCount }: SetMemory, width: number): void {
+  for (let band = 0, i = 0; band < keys.length && memberCount > 0; band++) {
+    let key = 0;
+    for (const end = i + 2 * width; i < end; i++) {
+      key = Math.imul(key ^ draws[i], 0x9e37_79b1);
+      key ^= key >>> 15;
+    }
+    keys[band] = key;
+  }
+}
+
 /** Collects the keys of sets: `bands.count` keys for each set, in the order of the sets. */
 export class BandKeys {
-  #keys = new Uint32Array(1024);
-  #used = 0;
+  #parts: Uint32Array[] = [new Uint32Array()];
 
   constructor(readonly bands: MinBands) {}
 
-  /**
-   * Appends the keys of the set whose code was computed last in this memory; those of an empty set
-   * are 0. A min-hash is two words of `draws`, and both go into the key.
-   */
-  take({ draws, memberCount }: SetMemory): void {
-    const { width, count } = this.bands;
-    this.#reserve(count);
-    for (let band = 0, i = 0; band < count; band++) {
-      let key = 0;
-      for (const end = i + 2 * width; i < end && memberCount > 0; i++) {
-        key = Math.imul(key ^ draws[i], 0x9e37_79b1);
-        key ^= key >>> 15;
-      }
-      this.#keys[this.#used++] = key;
-    }
-  }
-
-  /** Appends keys that another thread collected for the sets that follow. */
+  /** Appends the keys of the sets that follow. */
   append(keys: Uint32Array): void {
-    this.#reserve(keys.length);
-    this.#keys.set(keys, this.#used);
-    this.#used += keys.length;
+    this.#parts.push(keys);
   }
 
-  /** The keys of all sets so far: a view, valid until more are added. */
+  /** The keys of all sets so far. */
   all(): Uint32Array {
-    return this.#keys.subarray(0, this.#used);
-  }
-
-  #reserve(more: number): void {
-    const length = this.#used + more;
-    if (length <= this.#keys.length) return;
-    this.#keys = grown(this.#keys, Math.max(length, 2 * this.#keys.length));
+    if (this.#parts.length > 1) this.#parts = [concatenated(this.#parts)];
+    return this.#parts[0];
   }
 }
 
