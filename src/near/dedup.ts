@@ -23,8 +23,8 @@ import {
   type Keep,
   orderBy,
 } from './groups';
-import { NONE, type OrderedPairs } from './pair-order';
-import { eachPairs } from './pairs';
+import { NONE } from './pair-order';
+import { eachPairs, type PairBatch } from './pairs';
 import { checkPlan, checkPlanShape, checksOf, type DedupPlan, keptAlone } from './plan';
 import {
   checkGroup,
@@ -216,14 +216,15 @@ async function joinKnown(
   { near }: Grouped,
   work: LongWork,
 ): Promise<Uint32Array> {
-  const distances = new Float64Array(added.length).fill(Number.POSITIVE_INFINITY);
+  const nearest = new Float64Array(added.length).fill(Number.POSITIVE_INFINITY);
   const [first = plan.count] = added;
   const kept = presentRows(rows).filter((row) => row < first && plan.kept[row] === 1);
-  const take = ({ a, b, distances: found }: OrderedPairs) => {
+  const take = ({ a, b, distances, similarities }: PairBatch) => {
+    const found = similarities?.map((similarity) => -similarity) ?? distances;
     for (let i = 0; i < a.length; i++) {
       // Rows ascend, so of equally near ones the first stays.
-      if (found[i] >= distances[a[i]]) continue;
-      distances[a[i]] = found[i];
+      if (found[i] >= nearest[a[i]]) continue;
+      nearest[a[i]] = found[i];
       plan.duplicateOf[added[a[i]]] = kept[b[i]];
     }
   };

@@ -183,7 +183,10 @@ async function findPairs(request: Request, send: Send<PairBatch>, work: LongWork
     }
     const open = isOpen ? pairsWhere(pairs, (i) => isOpen(pairs.a[i], pairs.b[i])) : pairs;
     const found = await exactSimilarities(exact.measure, [left, right ?? left], open, quiet);
-    const isNear = (i: number) => reaches(found[i], exact.least);
+    const areVectors = (i: number) =>
+      hasVector(left, open.a[i]) && hasVector(right ?? left, open.b[i]);
+    const isNear = (i: number) =>
+      reaches(found[i], exact.least) && (exact.least > 0 || areVectors(i));
     const near = pairsWhere(open, isNear);
     if (near.a.length === 0) return;
     await send({ ...near, similarities: found.filter((_, i) => isNear(i)) });
@@ -194,6 +197,11 @@ async function findPairs(request: Request, send: Send<PairBatch>, work: LongWork
     const codes = await distinctOf(request.codes, right?.codes ?? null, masks, quiet);
     await pairsInOrder(codes, request, check, work);
   }
+}
+
+/** False for a row that is all-zero or an empty set, whose similarities are said to be 0. */
+function hasVector({ vectors, vectorOf }: Rows, row: number): boolean {
+  return vectors?.normOf(vectorOf?.[row] ?? row) !== 0;
 }
 
 /** Some pairs of a batch, by their positions. */

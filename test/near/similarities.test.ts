@@ -226,3 +226,25 @@ function naiveGroups(
   for (const group of groups) for (const row of group) groupOf[row] = Math.min(...group);
   return groupOf;
 }
+
+it('pairs no row without a direction or members, however low the similarity', async () => {
+  const vectors = { values: Float64Array.of(1, 0, 0, 0, 0, 1), dimensions: 2 };
+  const all = Codes.from(new Uint8Array([1, 2, 3]), { bits: 8 });
+  const options = { vectors, minCosine: 0, maxDistance: 8 };
+  expect(await listed(pairs(all, options))).toEqual([[0, 2, 0]]);
+  const sets = { offsets: [0, 1, 1, 2], indices: [1, 2], values: [1, 1] };
+  const origin = { projection: 'minwise', seed: '0' };
+  const ofSets = Codes.from(new Uint8Array([1, 2, 3]), { bits: 8, origin });
+  expect(await listed(pairs(ofSets, { vectors: sets, minJaccard: 0 }))).toEqual([[0, 2, 0]]);
+});
+
+it('a new row joins the kept row of the highest cosine, whatever the distance', async () => {
+  const codes = Codes.from(new Uint8Array([0b0111, 0b1000_0000, 0b0000]), { bits: 8 });
+  const vectors = { values: Float64Array.of(1, 0.1, 0.4, 1, 1, 0), dimensions: 2 };
+  const first = { values: vectors.values.slice(0, 4), dimensions: 2 };
+  const near = { minCosine: 0.3, maxDistance: 8, keepAtMost: 1 };
+  const two = Codes.from(codes.bytes.slice(0, 2), { bits: 8 });
+  const extend = await dedup(two, { ...near, minCosine: 0.9, vectors: first });
+  expect([...extend.kept]).toEqual([1, 1]);
+  expect([...(await dedup(codes, { ...near, vectors, extend })).duplicateOf]).toEqual([0, 1, 0]);
+});
