@@ -177,16 +177,15 @@ export async function calibrateRows(
     const similarities = await exactSimilarities(measure, [rows, rows], known, quiet);
     known.same.forEach((isSame, i) => void all.push({ isSame, similarity: similarities[i] }));
   }
-  for (const { similarity, isSame } of all) tally.score(isSame, tally.levelOf(similarity));
   const take = ({ a, b, similarities }: PairBatch) => {
     for (let i = 0; i < a.length; i++) {
-      tally.join(a[i], b[i], tally.levelOf((similarities as Float64Array)[i]));
+      tally.join(a[i], b[i], (similarities as Float64Array)[i]);
     }
   };
   const compared = await reordered(rows, distinct, work);
   await eachPairs(compared, null, { ...wanted, maxDistance: near.maxDistance }, take, work);
   const same = all.filter(({ isSame }) => isSame).length;
-  const lines = tally.lines();
+  const lines = tally.lines(all);
   return {
     measure: measure.name,
     rows: present.length,
@@ -227,35 +226,21 @@ function fewestMistakes(
 }
 
 /**
- * Counts by threshold. The level of a pair is the number of thresholds that it reaches, so counts
- * by level are summed from the highest down. Groups are the stars of `dedup`, which keeps the first
- * row of each: pairs come in the order of their rows, so when those of a row come, it is known at
- * which thresholds it stays. A bit for each threshold holds that, 8 bytes a row for all of them.
+ * Counts by threshold. Groups are the stars of `dedup`, which keeps the first row of each: pairs
+ * come in the order of their rows, so when those of a row come, it is known at which thresholds it
+ * stays. A bit for each threshold holds that, 8 bytes a row for all of them.
  */
 class ThresholdTally {
   readonly #thresholds: readonly number[];
-  readonly #found: Float64Array;
-  readonly #wrong: Float64Array;
   /** By row the thresholds at which it joins an earlier row, and those at which a row joins it. */
   readonly #joins: Uint32Array;
   readonly #heads: Uint32Array;
   #repeats = 0;
 
   constructor(thresholds: readonly number[], rows: number) {
-    const levels = thresholds.length + 1;
     this.#thresholds = thresholds;
-    this.#found = new Float64Array(levels);
-    this.#wrong = new Float64Array(levels);
     this.#joins = new Uint32Array(rows);
     this.#heads = new Uint32Array(rows);
-  }
-
-  /** The number of thresholds that a similarity reaches. */
-  levelOf(similarity: number): number {
-    const thresholds = this.#thresholds;
-    let level = 0;
-    while (level < thresholds.length && reaches(similarity, thresholds[level])) level++;
-    return level;
   }
 
   /** Counts one more row that equals a row, and joins what this one joins. */
@@ -264,21 +249,17 @@ class ThresholdTally {
     this.#heads[row] = 2 ** this.#thresholds.length - 1;
   }
 
-  /** Counts a known pair. */
-  score(isSame: boolean, level: number): void {
-    (isSame ? this.#found : this.#wrong)[level]++;
-  }
-
-  /** At the thresholds at which both rows are still free, the second joins the first. */
-  join(a: number, b: number, level: number): void {
-    const joined = (2 ** level - 1) & ~this.#joins[a] & ~this.#joins[b];
+  /** At the thresholds that a pair reaches, and both rows are free, the second joins the first. */
+  join(a: number, b: number, similarity: number): void {
+    let reached = 0;
+    for (const threshold of this.#thresholds) reached += Number(reaches(similarity, threshold));
+    const joined = (2 ** reached - 1) & ~this.#joins[a] & ~this.#joins[b];
     this.#joins[b] |= joined;
     this.#heads[a] |= joined;
   }
 
-  lines(): CalibrationLine[] {
-    const from = (counts: Float64Array, level: number) =>
-      counts.subarray(level).reduce((sum, one) => sum + one, 0);
+  /** The lines, with how many of the known pairs reach each threshold. */
+  lines(known: readonly ScoredPair[]): CalibrationLine[] {
     return this.#thresholds.map((threshold, i) => {
       let [groups, dropped] = [0, this.#repeats];
       for (let row = 0; row < this.#joins.length; row++) {
@@ -286,8 +267,9 @@ class ThresholdTally {
         dropped += joins;
         groups += (this.#heads[row] >>> i) & 1 & ~joins;
       }
-      const [found, wrong] = [from(this.#found, i + 1), from(this.#wrong, i + 1)];
-      return { threshold, found, wrong, groups, dropped };
+      const near = known.filter(({ similarity }) => reaches(similarity, threshold));
+      const found = near.filter(({ isSame }) => isSame).length;
+      return { threshold, found, wrong: near.length - found, groups, dropped };
     });
   }
 }
