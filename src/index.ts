@@ -93,7 +93,7 @@ export {
 export { RowBatch, type RowPlace } from './table/row-batch';
 export { embed } from './text/embed';
 export { frequenciesFromArrow, frequenciesToArrow } from './text/frequency-file';
-export { FrequencyTable, type TableOrigin } from './text/frequency-table';
+export { FrequencyTable } from './text/frequency-table';
 export {
   type Counting,
   TextHasher,

@@ -4,19 +4,16 @@
  * tokens it was made, and cannot be used with others.
  */
 
-import { checkInteger, checkOptions, checkText, wrongType, wrongValue } from '../base/check';
+import { checkInteger, checkText, wrongType, wrongValue } from '../base/check';
 import { HashCounts, hashOfPair } from '../base/hash-tables';
 
 /** Constants in place of a secret, since digests are compared across runs; any would do. */
 const DIGEST_SECRET = /* @__PURE__ */ new Uint32Array([0x9e37_79b1, 0x85eb_ca77, 0xc2b2_ae3d]);
 
-export interface TableOrigin {
+/** The content of a table: one hash and one count for each word. */
+export interface FrequencyEntries {
   /** Name of the tokens. */
   readonly tokens: string;
-}
-
-/** The content of a table: one hash and one count for each word. */
-export interface FrequencyEntries extends TableOrigin {
   /** Documents that were counted. */
   readonly documents: number;
   /** Hashes of the words. */
@@ -40,8 +37,7 @@ export class FrequencyTable {
   #documents = 0;
   readonly #counts = new HashCounts();
 
-  constructor(origin: TableOrigin) {
-    const { tokens } = checkOptions(origin, { tokens: checkText }, 'origin');
+  constructor(tokens: string) {
     this.tokens = checkText('tokens', tokens);
   }
 
@@ -78,7 +74,7 @@ export class FrequencyTable {
   merge(other: FrequencyTable): void {
     if (!(other instanceof FrequencyTable)) throw wrongType('other', 'a FrequencyTable', other);
     if (other === this) throw wrongValue('other', 'a table of other documents', 'the table itself');
-    this.checkOrigin(other);
+    this.checkOrigin(other.tokens);
     this.#counts.reserve(this.size + other.size);
     this.#documents += other.#documents;
     other.#counts.each((low, high, count) => this.#counts.add(low, high, count));
@@ -88,7 +84,7 @@ export class FrequencyTable {
    * Throws unless this table was made by these tokens.
    * @internal
    */
-  checkOrigin({ tokens }: TableOrigin): void {
+  checkOrigin(tokens: string): void {
     if (this.tokens === tokens) return;
     throw new Error(`the frequency table was made with tokens '${this.tokens}', not '${tokens}'`);
   }
@@ -131,7 +127,7 @@ export class FrequencyTable {
    */
   static of(entries: FrequencyEntries): FrequencyTable {
     const { tokens, documents, dimensions, counts } = entries;
-    const table = new FrequencyTable({ tokens });
+    const table = new FrequencyTable(tokens);
     table.#documents = documents;
     table.#counts.reserve(counts.length);
     for (let i = 0; i < counts.length; i++) {

@@ -120,7 +120,7 @@ export class TextHasher {
       if (!(frequencies instanceof FrequencyTable)) {
         throw wrongType('frequencies', 'a FrequencyTable', frequencies);
       }
-      frequencies.checkOrigin({ tokens: this.tokensName });
+      frequencies.checkOrigin(this.tokensName);
     }
     this.#frequencies = frequencies ?? null;
     this.#reader = setReaderOf(projection, splitter);
@@ -154,7 +154,7 @@ export class TextHasher {
 
   /** Counts in how many texts each word occurs. Memory grows with the distinct words only. */
   fit(texts: Iterable<string>): FrequencyTable {
-    const table = new FrequencyTable({ tokens: this.tokensName });
+    const table = new FrequencyTable(this.tokensName);
     for (const text of checkTexts(texts)) table.addDocument(this.#countsIn(text).halves);
     return table;
   }

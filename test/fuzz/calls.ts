@@ -220,12 +220,7 @@ const LIBRARY: Record<string, MakeCall> = {
   'TextHasher.hashAll': onTexts('hashAll', () => [TEXT, 'tea']),
   'TextHasher.keywords': onTexts('keywords', TEXT, 2),
   embed: call(api.embed as never, ['a', 'b'], 'org/model'),
-  'new FrequencyTable': call(
-    (origin) => new api.FrequencyTable(origin),
-    () => ({
-      ...{ tokens: 'words' },
-    }),
-  ),
+  'new FrequencyTable': call((tokens) => new api.FrequencyTable(tokens), 'words'),
   'FrequencyTable.merge': method(frequencies, 'merge', [frequencies], api.frequenciesToArrow),
   calibrate: call(api.calibrate as never, codes, () => ({
     minCosine: 0.5,

@@ -199,8 +199,7 @@ describe('arguments of the wrong type', () => {
     ['hashWord', of(hashWord, { length: 2 ** 53 }), '"word" expected a string, got Object'],
     ['keywords', of(hasher.keywords.bind(hasher), 'a', 1n), '"count" expected a number, got 1n'],
     ['a name', () => new TextHasher({ tokens: unnamed }), 'tokens."kind" expected a string'],
-    ['a table', () => new FrequencyTable(null as never), '"origin" expected an object, got null'],
-    ['its tokens', () => new FrequencyTable({} as never), '"tokens" expected a string'],
+    ['a table', () => new FrequencyTable({} as never), '"tokens" expected a string'],
   ])('are refused: %s', (_name, call, message) => {
     expect(call).toThrow(TypeError);
     expect(call).toThrow(message);

@@ -34,7 +34,7 @@ interface Texts {
 
 /** Texts by their words; one without words is found by no query. */
 export class WordSearch {
-  readonly #frequencies = new FrequencyTable({ tokens: 'words' });
+  readonly #frequencies = new FrequencyTable('words');
   readonly #hasher = new TextHasher({
     bits: DIMENSIONS,
     counting: 'log',
