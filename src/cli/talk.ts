@@ -99,6 +99,11 @@ export interface Output extends NodeJS.WritableStream {
  */
 export class Talk {
   #isLineThere = false;
+  /**
+   * Also called at each report of progress with the share done, 0..1, and with '' and null at the
+   * end of the work.
+   */
+  onProgress: ((label: string, share: number | null) => void) | null = null;
 
   constructor(
     private readonly stream: Output,
@@ -134,6 +139,7 @@ export class Talk {
     return {
       /** Reports how many are done in all, not since the last call. */
       at: (done: number, total: number) => {
+        this.onProgress?.(label, shareOf(done, total));
         const now = performance.now();
         if (!isShown || now - drawn < REDRAW_MILLISECONDS) return;
         drawn = now;
@@ -143,17 +149,22 @@ export class Talk {
         this.stream.write(`\r\x1b[K${printable(line).slice(0, width)}`);
         this.#isLineThere = true;
       },
-      end: () => this.clear(),
+      end: () => {
+        this.onProgress?.('', null);
+        this.clear();
+      },
     };
   }
 }
+
+const shareOf = (done: number, total: number) => Math.min(1, done / Math.max(1, total));
 
 /** `reading docs.jsonl  45 %  3.1 s left`. */
 export function progressLine(
   label: string,
   { done, total, seconds }: { done: number; total: number; seconds: number },
 ): string {
-  const share = Math.min(1, done / Math.max(1, total));
+  const share = shareOf(done, total);
   const left = share > 0 ? `  ${durationText((seconds * (1 - share)) / share)} left` : '';
   return `${label}  ${Math.floor(100 * share)} %${left}`;
 }

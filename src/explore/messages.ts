@@ -14,6 +14,14 @@ export interface About {
   readonly columns: readonly string[];
 }
 
+/** How far the server is with an answer that takes long. */
+export interface Status {
+  /** The work that runs; empty for none. */
+  readonly label: string;
+  /** The part that is done, 0..1; null if unknown. */
+  readonly share: number | null;
+}
+
 /** A row as it is listed; long values are cut. */
 export interface Card {
   readonly row: number;
@@ -129,6 +137,7 @@ export interface DecideRequest {
 
 /** Each question by its name: the fields that are asked, and the answer. */
 export interface Questions {
+  status: [null, Status];
   about: [null, About];
   find: [FindRequest, FindAnswer];
   cards: [{ readonly rows: readonly number[] }, readonly Card[]];

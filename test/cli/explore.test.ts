@@ -743,6 +743,27 @@ describe.skipIf(!hasChromium)('the page', () => {
     expect(problems).toEqual([]);
   });
 
+  it('shows how far the first search for a text is', THOROUGH, async () => {
+    const { page } = await open();
+    let answer: (() => void) | undefined;
+    const answered = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
+    await page.route(/ask.find/, async (route) => {
+      await answered;
+      await route.continue();
+    });
+    const status = { label: 'reading words', share: 0.4 };
+    await page.route(/ask.status/, (route) => route.fulfill({ json: status }));
+    await page.fill('#query', 'w1x17');
+    await page.keyboard.press('Enter');
+    await page.waitForSelector('.panel :text("reading words …")');
+    const bar = page.locator('.panel progress');
+    await expect.poll(() => bar.evaluate((one: HTMLProgressElement) => one.value)).toBe(0.4);
+    answer?.();
+    await page.waitForSelector('.list .similarity');
+  });
+
   it('shows what differs far down in long texts, which keys reach', THOROUGH, async () => {
     const cwd = await ownFolder();
     const draws = new Draws('long texts');

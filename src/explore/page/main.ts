@@ -54,13 +54,13 @@ function bar(): TemplateResult {
     ${VIEWS.length < 2 ? nothing : html`<nav aria-label="Views">${buttons}</nav>`}`;
 }
 
-/** The error, if there is one, above the view; that it is opened, until the server has answered. */
+/** The error, if there is one, above the view; how far the server is, until it has opened. */
 function body(): TemplateResult {
-  const { about, error, view } = store.state;
+  const { about, error, status, view } = store.state;
   if (about === null && error !== null) {
     return html`<main><p class="making" role="alert">${error}</p></main>`;
   }
-  if (about === null) return html`<main>${makingView('opening')}</main>`;
+  if (about === null) return html`<main>${makingView(status, 'opening')}</main>`;
   return html`${error === null ? nothing : html`<p class="error" role="alert">${error}</p>`}
   ${view === 'review' ? review.view() : map.view()}`;
 }

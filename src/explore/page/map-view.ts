@@ -4,7 +4,15 @@
  */
 
 import { html, nothing, type TemplateResult } from 'lit-html';
-import { type Card, counted, grouped, type Hit, MAX_CARDS, shareText } from '../messages';
+import {
+  type Card,
+  counted,
+  grouped,
+  type Hit,
+  MAX_CARDS,
+  type Status,
+  shareText,
+} from '../messages';
 import { MapPane } from './map-pane';
 import type { Listed, Store } from './store';
 
@@ -25,7 +33,7 @@ export class MapView {
   async start(): Promise<void> {
     const { store } = this;
     await this.#find();
-    const map = await store.attempt(() => store.source.ask('map', null));
+    const map = await store.attemptSlowly(() => store.source.ask('map', null));
     if (map === undefined) return;
     store.change({ map });
     this.#pane.show(map);
@@ -56,7 +64,7 @@ export class MapView {
     const { query, filter } = store.state;
     store.change({ isBusy: true, suggested: [] });
     const asked = { query, row, filter };
-    const found = await store.attempt(() => store.source.ask('find', asked));
+    const found = await store.attemptSlowly(() => store.source.ask('find', asked));
     store.change({ isBusy: false });
     if (found === undefined) return this.#showNothing();
     // What was shown before, as the rows of a lasso, must not pass for those that were searched.
@@ -160,8 +168,8 @@ export class MapView {
 
   /** The list below the fields: a line that says what it is, and its rows or hits. */
   #listed(): TemplateResult | typeof nothing {
-    const { listed, isBusy } = this.store.state;
-    if (isBusy) return makingView('searching');
+    const { listed, isBusy, status } = this.store.state;
+    if (isBusy) return makingView(status, 'searching');
     if (listed === null) return nothing;
     const { cards, compared, matching, isLasso } = listed;
     const isAll = compared === null && matching === null && !isLasso;
@@ -236,8 +244,8 @@ export class MapView {
 
   /** The clusters by their colours; a click shows the points of one strongly. */
   #legend(): TemplateResult | typeof nothing {
-    const { cluster, map, isBusy } = this.store.state;
-    if (map === null) return isBusy ? nothing : makingView('drawing the map');
+    const { cluster, map, isBusy, status } = this.store.state;
+    if (map === null) return isBusy ? nothing : makingView(status, 'drawing the map');
     const { palette } = this.#pane;
     return html`<ul class="legend">
       ${map.clusters.map(
@@ -265,8 +273,11 @@ function titleOf({ cards, near, compared, total, matching, isLasso }: Listed): T
   return html`${counted(total, 'row')}${what}${more}`;
 }
 
-/** What the view waits for; how far it is stands on the terminal of the command. */
-export const makingView = (what: string) => html`<div class="making" role="status">
-  <p>${what} …</p>
-  <progress aria-label="Progress"></progress>
+/** How far the work is that the view waits for; `usual` is its name where the server has none. */
+export const makingView = ({ label, share }: Status, usual: string) => html`<div
+  class="making"
+  role="status"
+>
+  <p dir="auto">${label || usual} …</p>
+  <progress aria-label="Progress" .value=${share ?? 0}></progress>
 </div>`;

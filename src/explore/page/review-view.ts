@@ -46,7 +46,7 @@ export class ReviewView {
   async start(): Promise<void> {
     const { store } = this;
     if (store.state.review !== null) return focusMembers();
-    const review = await store.attempt(() => store.source.ask('review', null));
+    const review = await store.attemptSlowly(() => store.source.ask('review', null));
     if (review === undefined) return;
     store.change({ review });
     await this.#open(Math.max(0, openAfter(review.groups, -1)));
@@ -165,10 +165,10 @@ export class ReviewView {
   }
 
   view(): TemplateResult {
-    const { review, group, error } = this.store.state;
+    const { review, group, error, status } = this.store.state;
     if (review === null) {
       return html`<main class="review">
-        ${error === null ? makingView('reading the plan') : nothing}
+        ${error === null ? makingView(status, 'reading the plan') : nothing}
       </main>`;
     }
     const done = review.groups.filter(({ isReviewed }) => isReviewed).length;

@@ -16,6 +16,7 @@ import {
   type Question,
   type Questions,
   type ReviewAnswer,
+  type Status,
 } from '../messages';
 
 /** The views of the page; one is shown at a time. */
@@ -30,6 +31,7 @@ export interface Listed extends FindAnswer {
 interface State {
   readonly view: View;
   readonly about: About | null;
+  readonly status: Status;
   /** The message above the view; null for none. */
   readonly error: string | null;
 
@@ -55,11 +57,14 @@ interface State {
   readonly undo: readonly DecideRequest[];
 }
 
+const ASK_MILLISECONDS = 300;
+
 /** The page's state, its source of answers, and how it is drawn. */
 export class Store {
   state: State = {
     view: 'map',
     about: null,
+    status: { label: '', share: null },
     error: null,
     map: null,
     query: '',
@@ -92,6 +97,20 @@ export class Store {
       this.#isDue = false;
       this.draw();
     });
+  }
+
+  /** Does work that may take long, and shows how far the server is until it has ended. */
+  async attemptSlowly<T>(work: () => Promise<T>): Promise<T | undefined> {
+    const follow = async () => {
+      // Where there is no server, or no more, the work says so.
+      const status = await this.source.ask('status', null).catch(() => null);
+      if (status !== null) this.change({ status });
+    };
+    void follow();
+    const timer = setInterval(follow, ASK_MILLISECONDS);
+    const answer = await this.attempt(work);
+    clearInterval(timer);
+    return answer;
   }
 
   /** Does work that may fail. Where it does, shows the message and returns undefined. */

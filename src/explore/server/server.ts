@@ -18,7 +18,14 @@ import { checkOneOf, checkText, messageOf, wrongType } from '../../base/check';
 import type { Call } from '../../cli/call';
 import { jsonOf } from '../../cli/output/figures';
 import { mapRows } from '../layout/map-rows';
-import { type Decision, type Held, MAX_CARDS, type Question, type Questions } from '../messages';
+import {
+  type Decision,
+  type Held,
+  MAX_CARDS,
+  type Question,
+  type Questions,
+  type Status,
+} from '../messages';
 import { type Explored, once } from './explored';
 import { mapAnswer } from './map';
 import { Conflict, type PlanFile, Review } from './review';
@@ -169,7 +176,13 @@ export function answersOf(call: Call, explored: Explored, planFile: PlanFile): A
     mapAnswer(explored, await mapRows(await explored.mapPoints(), call.long)),
   );
   const review = once(() => Review.open(explored, planFile));
+  let status: Status = { label: '', share: null };
+  // From here on progress is that of a single question, such as the one for the map.
+  call.talk.onProgress = (label, share) => {
+    status = { label, share };
+  };
   const answers: Answers = {
+    status: () => status,
     about: () => explored.about(),
     find: ({ query, row, filter }) =>
       explored.find({
