@@ -16,7 +16,7 @@ import { layoutOf } from './blocks';
 import { COLUMN_ROWS, columnsFile, refuseOthers, StoredColumns } from './columns';
 import { type Content, countLive, openContent, RowSet, type StoredSegment } from './content';
 import { FolderPlace, withContent } from './folder-place';
-import { GenerationWriter, neededManifest } from './generations';
+import { GenerationWriter } from './generations';
 import { findRows, refuseEqualIds } from './id-hashes';
 import {
   type FileKind,
@@ -96,16 +96,13 @@ export class FolderChange {
     }));
   }
 
-  /**
-   * Runs a change of the newest generation; an error deletes what was written, as where another
-   * writer is first.
-   */
-  static async of<T>(
+  /** Runs a change of a generation; an error deletes what was written. */
+  static of<T>(
     folder: string,
+    base: Manifest,
     how: { memory: number; call: LongCall },
     work: (change: FolderChange) => Promise<T>,
   ): Promise<T> {
-    const base = await neededManifest(folder);
     const run = (content: Content) => {
       const { index } = base;
       const core = new IndexCore(checkIndexOptions(optionsOf(index)));

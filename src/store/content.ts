@@ -66,23 +66,31 @@ const ID_COLUMNS: Record<Exclude<IdKind, 'row'>, readonly string[]> = {
 /** Bytes of memory that a block takes in the tables. */
 const TABLE_BYTES = 80;
 
-/** How often opening starts again with a newer generation. */
-const TRIES = 5;
+/**
+ * Another writer committed first. This writer has deleted its files and may try again on the newest
+ * generation.
+ */
+export class LostError extends Error {}
 
-/** Opens the newest generation, and the next where a writer has deleted files of it meanwhile. */
+/**
+ * Runs work on the newest generation, and again on the next one where another writer was first, or
+ * has deleted files of it meanwhile; at most `tries` times more.
+ */
 export async function withNewest<T>(
   newest: () => Promise<Manifest>,
-  open: (manifest: Manifest) => Promise<T>,
+  tries: number,
+  work: (manifest: Manifest) => Promise<T>,
 ): Promise<T> {
-  for (let left = TRIES; ; left--) {
+  for (let left = tries; ; left--) {
     const base = await newest();
     try {
-      return await open(base);
+      return await work(base);
     } catch (error) {
       // Files of `base` are deleted once others have saved twice: no damage, but too late.
       const isUnreadable = error instanceof FormatError;
       const now = isUnreadable ? await newest().catch(() => base) : base;
-      if (now.checksum === base.checksum || left === 0) throw error;
+      const isLate = error instanceof LostError || now.checksum !== base.checksum;
+      if (!isLate || left === 0) throw error;
     }
   }
 }

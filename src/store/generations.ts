@@ -24,6 +24,7 @@ import { FormatError } from '../base/check';
 import { checksumOf, ignore, syncFolder, writeAll, writeSynced } from '../formats/file-io';
 import { FileChecksum, PIECE_BYTES } from '../table/sealed/seal';
 import type { FileWriter, OpenFile } from './blocks';
+import { LostError } from './content';
 import {
   checkFileChecksum,
   type FileKind,
@@ -38,7 +39,7 @@ import {
   newManifest,
   parseManifest,
 } from './manifest';
-import { MissingFileError, neededAt } from './place';
+import { neededAt } from './place';
 
 /** A copy of the newest manifest, for people and other programs. */
 const COPY = 'manifest.json';
@@ -221,7 +222,7 @@ export class GenerationWriter implements FileWriter {
     return path;
   }
 
-  /** Gives the manifest its name; throws where another writer was first. */
+  /** Gives the manifest its name; throws a LostError where another writer was first. */
   async #claim(from: string, manifest: Manifest): Promise<void> {
     const to = join(this.folder, manifestName(this.generation));
     try {
@@ -252,10 +253,10 @@ export class GenerationWriter implements FileWriter {
     );
   }
 
-  #lost(): Error {
+  #lost(): LostError {
     const { generation } = this;
     const what = `another writer saved generation ${generation} meanwhile`;
-    return new Error(`${this.folder}: ${what}, nothing was written`);
+    return new LostError(`${this.folder}: ${what}, nothing was written`);
   }
 
   /**
@@ -296,9 +297,8 @@ export class GenerationWriter implements FileWriter {
     for (const name of this.#names.given) {
       await rm(join(this.folder, name), { force: true }).catch(() => undefined);
     }
-    const isMissing = (error as NodeJS.ErrnoException)?.code === 'ENOENT';
-    if (!isMissing && !(error instanceof MissingFileError)) return error;
-    // The writer that won deletes the files of this one, so one that is missing may mean a loss.
+    if ((error as NodeJS.ErrnoException)?.code !== 'ENOENT') return error;
+    // The writer that won deletes the files of this one, so ENOENT means that this one has lost.
     const generations = await generationsIn(this.folder).catch(() => []);
     return (generations.at(-1) ?? 0) >= this.generation ? this.#lost() : error;
   }

@@ -55,6 +55,9 @@ import {
   writeSpace,
 } from './write-index';
 
+const TRIES = 5;
+/** How many other writers may be first, one after another, before a change gives up. */
+const MAX_WRITERS = 20;
 /** Bytes that a change holds, where no limit is given. */
 const USUAL_MEMORY = 2 ** 29;
 
@@ -98,6 +101,7 @@ export async function openIndex(
   }
   return withNewest(
     () => neededManifest(path),
+    TRIES,
     (manifest) => loadFolder(path, manifest, call),
   );
 }
@@ -243,8 +247,9 @@ export class IndexFolder extends FolderFacts {
   }
 
   /**
-   * Appends rows and saves; returns the row of the first. A program that holds the index already
-   * adds to it and calls `saveIndex` instead.
+   * Appends rows and saves; returns the row of the first. Where another writer is first, they are
+   * appended to its generation. A program that holds the index already adds to it and calls
+   * `saveIndex` instead.
    */
   async append(batch: VectorBatch | Codes, ids?: IdList, options?: AppendOptions): Promise<number> {
     const known = { columns: checkBatch, replace: null, ...LONG_CALL };
@@ -252,12 +257,16 @@ export class IndexFolder extends FolderFacts {
     return this.appendAll([{ vectors: batch, ids, columns }], { replace, ...call });
   }
 
-  /** The same of many batches, one after another: memory holds a part of them. @internal */
+  /**
+   * The same of many batches, one after another: memory holds a part of them. They are read again
+   * where another writer is first, unless they can be read once only. @internal
+   */
   async appendAll(
     batches: Iterable<NewBatch> | AsyncIterable<NewBatch>,
     { replace, memory = USUAL_MEMORY, ...call }: LongCall & { replace: boolean; memory?: number },
   ): Promise<number> {
-    return FolderChange.of(this.path, { memory, call }, async (change) => {
+    const tries = Array.isArray(batches) ? MAX_WRITERS : 0;
+    return this.#change({ memory, call, tries }, async (change) => {
       const firstRow = change.core.rows.nextRow;
       for await (const batch of batches) await change.add(batch, replace);
       await change.flush();
@@ -271,7 +280,7 @@ export class IndexFolder extends FolderFacts {
   /** Removes rows and saves; returns how many were there. */
   async remove(ids: Iterable<Id>): Promise<number> {
     const all = [...ids];
-    return FolderChange.of(this.path, { memory: USUAL_MEMORY, call: {} }, async (change) => {
+    return this.#change({ memory: USUAL_MEMORY, call: {} }, async (change) => {
       const count = await change.removeIds(all);
       if (count === 0) {
         this.manifest = change.base as Manifest;
@@ -286,7 +295,7 @@ export class IndexFolder extends FolderFacts {
   /** Merges segments, and drops removed rows from the files. */
   async compact(options?: LongCall): Promise<void> {
     const call = checkOptions(options, LONG_CALL);
-    await FolderChange.of(this.path, { memory: USUAL_MEMORY, call }, async (change) => {
+    await this.#change({ memory: USUAL_MEMORY, call }, async (change) => {
       await change.merge('whole');
       this.manifest = await change.publish();
     });
@@ -300,21 +309,38 @@ export class IndexFolder extends FolderFacts {
     const known = { memory: null, ...OPTIMIZE_OPTIONS, ...LONG_CALL };
     const { memory, signal, onProgress, threads, ...optimize } = checkOptions(options, known);
     const call = { signal, onProgress, threads };
-    if (memory === undefined) {
-      const own = signal && { signal };
-      const index = await loadFolder(this.path, await neededManifest(this.path), { ...own });
-      const report = await index.optimize({ ...optimize, ...call });
-      await saveIndex(index, this.path, own);
-      this.manifest = await neededManifest(this.path);
-      return report;
-    }
+    if (memory === undefined) return this.#optimizeInMemory(optimize, call);
     const limit = checkByteCount('memory', memory);
-    await FolderChange.of(this.path, { memory: limit, call }, async (change) => {
+    await this.#change({ memory: limit, call }, async (change) => {
       const wanted = checkWantedInFiles(change.core, optimize);
       const report = await optimizeStored(change, wanted);
       this.manifest = await change.publish(report);
     });
     return this.report as RecallReport;
+  }
+
+  async #optimizeInMemory(optimize: OptimizeOptions, call: LongCall): Promise<RecallReport> {
+    const own = call.signal && { signal: call.signal };
+    const newest = () => neededManifest(this.path);
+    const report = await withNewest(newest, MAX_WRITERS, async (manifest) => {
+      const index = await loadFolder(this.path, manifest, { ...own });
+      const measured = await index.optimize({ ...optimize, ...call });
+      await saveIndex(index, this.path, own);
+      return measured;
+    });
+    this.manifest = await newest();
+    return report;
+  }
+
+  /** Changes the newest generation, and the next one where another writer was first. */
+  #change<T>(
+    { memory, call, tries = MAX_WRITERS }: { memory: number; call: LongCall; tries?: number },
+    work: (change: FolderChange) => Promise<T>,
+  ): Promise<T> {
+    const newest = () => neededManifest(this.path);
+    return withNewest(newest, tries, (base) =>
+      FolderChange.of(this.path, base, { memory, call }, work),
+    );
   }
 
   /** Carried columns, in the order of rows; null where there are none. */

@@ -206,6 +206,9 @@ export class StoredIndex<I extends Id = Id> {
   }
 }
 
+/** How often opening starts again with a newer generation. */
+const TRIES = 5;
+
 /** How an index is opened whose rows stay where they are. */
 export interface OpenStoredOptions {
   /**
@@ -264,7 +267,7 @@ export async function openStored(
       const rows = countLive(content.segments, content.removed);
       return { ...content, manifest: { ...content.manifest, rows } };
     };
-    return new StoredIndex(await withNewest(newest, open), limit);
+    return new StoredIndex(await withNewest(newest, TRIES, open), limit);
   } catch (error) {
     await place.close();
     throw error;

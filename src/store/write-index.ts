@@ -17,7 +17,7 @@ import { FrequencyTable } from '../text/frequency-table';
 import type { TextModel } from '../vectors/vectors';
 import type { FileWriter } from './blocks';
 import { StoredColumns } from './columns';
-import { openContent, RowSet } from './content';
+import { LostError, openContent, RowSet } from './content';
 import { type GenerationWriter, holdsIndex } from './generations';
 import {
   type FolderFile,
@@ -112,7 +112,7 @@ export function originOf(
   if (origin?.path === path) {
     if (origin.manifest.checksum === base.checksum) return origin;
     if (!replace) {
-      throw new Error(
+      throw new LostError(
         `${name} is at generation ${base.generation}, this index is of generation ` +
           `${origin.manifest.generation}: open it again`,
       );

@@ -80,23 +80,25 @@ describe('an older generation', () => {
   });
 });
 
-it('a writer is refused where another was first, and adds its rows to that generation then', async () => {
-  const opened = await IndexFolder.open(folder);
-  const batchOf = (id: string) => {
-    const columns = RowBatch.of({ size: [9], title: [id] });
-    return { vectors: [[id.charCodeAt(0), 1]], ids: [id], columns };
-  };
-  async function* slowly() {
-    await (await IndexFolder.open(folder)).remove(['a']);
-    yield batchOf('d');
-  }
-  await expect(opened.appendAll(slowly(), { replace: false })).rejects.toThrow(
-    'another writer saved generation 3 meanwhile, nothing was written',
-  );
-  await opened.appendAll([batchOf('d')], { replace: false });
-  expect(await idsOf()).toBe('bcd');
-  const { generation, problems } = await IndexFolder.verify(folder);
-  expect([generation, problems]).toEqual([4, []]);
+describe('writers at the same time', () => {
+  it('both append, one after the other', async () => {
+    const write = async (id: string) => {
+      const columns = RowBatch.of({ size: [9], title: [id] });
+      await (await IndexFolder.open(folder)).append([[id.charCodeAt(0), 1]], [id], { columns });
+    };
+    await Promise.all([write('d'), write('e')]);
+    expect(await idsOf()).toBe('abcde');
+    const { generation, problems } = await IndexFolder.verify(folder);
+    expect([generation, problems]).toEqual([4, []]);
+  });
+
+  it('append and remove, and both are done', async () => {
+    const opened = await IndexFolder.open(folder);
+    const columns = RowBatch.of({ size: [9], title: ['d'] });
+    const done = Promise.all([opened.append([[5, 1]], ['d'], { columns }), opened.remove(['a'])]);
+    expect((await done)[1]).toBe(1);
+    expect(await idsOf()).toBe('bcd');
+  });
 });
 
 describe('carried columns of nulls alone', () => {

@@ -266,25 +266,26 @@ describe('optimize of a folder', () => {
     }
   });
 
+  // In memory it did not, and what had taken minutes was lost.
   for (const memory of [{ memory: '300KB' }, {}]) {
-    const title = `is refused where another writer is first, ${JSON.stringify(memory)}`;
+    const title = `begins again where another writer is first, ${JSON.stringify(memory)}`;
     it(title, quickIf(!('memory' in memory)), async () => {
       const folder = await writeFolder(kind, `raced ${JSON.stringify(memory)}`);
       const other = await IndexFolder.open(folder.path);
       let isFirst = true;
       let removing: Promise<number> | null = null;
-      const optimizing = folder.optimize({
+      await folder.optimize({
         ...{ ...OPTIMIZE, ...memory },
         onProgress: () => {
           if (isFirst) removing = other.remove([kind.idOf?.(1) as Id]);
           isFirst = false;
         },
       });
-      await expect(optimizing).rejects.toThrow(/saved generation 5 meanwhile|is at generation 5,/);
       expect(await removing).toBe(1);
-      const index = await openIndex(folder.path);
+      expect(folder.generation).toBe(6);
+      const index = await folder.index();
       expect(index.has(kind.idOf?.(1) as Id)).toBe(false);
-      expect((await IndexFolder.verify(folder.path)).problems).toEqual([]);
+      expect(index.report?.rowsRemoved).toBe(0);
     });
   }
 });
