@@ -93,7 +93,7 @@ class Folder:
         header = json.loads(table.schema.metadata[b"halfspace"])
         count, starts, most = header["partitions"], header["starts"], 2 * report["probes"]
         packed = numpy.array(table["centroid"].to_pylist(), "u1")
-        bits, dimensions = header["bits"], header["dimensions"]
+        bits, dimensions = header["centroidBits"], header["dimensions"]
         values = numpy.unpackbits(packed, axis=1, bitorder="little", count=bits * dimensions)
         values = values.reshape(len(values), dimensions, bits) @ (1 << numpy.arange(bits))
         centroids = values - 2.0 ** (bits - 1)

@@ -158,9 +158,9 @@ function pause(): Promise<void> {
 const LEFT = Symbol('left');
 
 /**
- * The values that work hands out, for `for await`: `run` starts at the first `next`, and each call
- * of `send` waits until the next value is wanted. Leaving the loop makes that call reject, which
- * ends the work and runs its `finally` blocks.
+ * The values that work hands out, for `for await`: `run` starts at the first `next` and waits for
+ * each call of `send`, which ends when the next value is wanted. Leaving the loop makes that call
+ * reject, which ends the work and runs its `finally` blocks.
  */
 export async function* iterated<T>(
   run: (send: (value: T) => Promise<void>) => Promise<void>,

@@ -45,9 +45,12 @@ export function additionOfOne(core: IndexCore, given: Vector | Uint8Array): Addi
   checkRoom(core, 1);
   const one = { count: 1, codes, isNull: () => isNull[0] === 1, isForeign: false };
   if (core.vectors === null) return { ...one, vectors: null };
-  const vectors = packVectors([given]);
-  // The hasher found all values finite, and float32 loses none of those of a Float32Array.
-  if (!(vectors.values instanceof Float32Array)) checkFloat32(vectors, 0, 1, one.isNull);
+  const vectors = isSparse(given)
+    ? { offsets: [0, given.indices.length], indices: given.indices, values: given.values }
+    : packVectors([given]);
+  // The hasher found all values finite, and float32 loses none of those of a dense Float32Array.
+  const isChecked = vectors.values instanceof Float32Array && !isSparse(given);
+  if (!isChecked) checkFloat32(vectors, 0, 1, one.isNull);
   return { ...one, vectors };
 }
 

@@ -23,7 +23,7 @@ export interface Target {
 interface Choice extends Setting {
   /** False if no setting finds enough: then this one finds most. */
   readonly isEnough: boolean;
-  /** The share found, on average, if true neighbours that are candidates are among the k best. */
+  /** Mean recall if re-ranking puts each true neighbour that is a candidate among the k best. */
   readonly recall: number;
   /** Work of a search, in entries. */
   readonly work: number;

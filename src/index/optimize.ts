@@ -388,7 +388,8 @@ export function shuffled(numbers: ArrayLike<number>, seed: number): Uint32Array 
 /**
  * One half of the queries chooses the setting, the other measures it. If it finds too little for
  * these, or much more than is wanted, all of them choose again and new ones measure; where there
- * are none left and too little is found, the first half chooses again with more certainty.
+ * are none left and too little is found, the first half chooses again with more certainty. Of int8
+ * vectors choices are then for more, by what their searches found less than they said.
  */
 async function settle(
   index: Measurable,
@@ -405,11 +406,12 @@ async function settle(
   let doubt = DOUBT;
   /** The last that found enough, else the last. */
   let best: Settled | null = null;
-  // Vectors held as int8 rank some neighbours too low, which choices count as found.
+  // What choices count as found, though vectors held as int8 rank it too low.
   let lost = 0;
   for (let retry = 0; ; retry++) {
     const wanted = Math.min(1, target.recall + lost);
     const choice = await chosen(index, choosing, { ...target, recall: wanted, doubt }, second);
+    // No setting makes up for what is lost: the slowest ones would find little more.
     if (best !== null && lost > 0 && !choice.isEnough) return best;
     if (doubt === DOUBT) {
       judging = await source.next(isGiven ? source.left : half, second);
@@ -424,7 +426,7 @@ async function settle(
     if (isNear || !choice.isEnough || retry === MAX_RETRIES || doubt === LESS_DOUBT) {
       return best as Settled;
     }
-    if (over < 0) {
+    if (over < 0 && index.storage === 'int8') {
       const again = await measured(index, choosing, target.k, choice, second);
       lost = Math.max(0, choice.recall - again.recall);
     }

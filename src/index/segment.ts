@@ -5,15 +5,7 @@
  * segments and tail: it concatenates lists of partitions, and never assigns a row again.
  */
 
-import {
-  ascending,
-  byGroup,
-  concatenated,
-  grown,
-  type Range,
-  runOf,
-  valuesAt,
-} from '../base/arrays';
+import { ascending, byGroup, grown, type Range, runOf, valuesAt } from '../base/arrays';
 import type { LongWork } from '../base/long-work';
 import { NO_ROW, type RowCodes } from '../kernels/hits';
 import { ResidualMemory } from '../kernels/residual-memory';
@@ -438,16 +430,24 @@ export function merged(parts: readonly Placed[], { space, ...to }: Merging): Seg
     if (part.rows.isNull(position)) return partitions; // behind all others
     return space === null ? 0 : part.partitionOf(position);
   };
-  const positions = parts.map(({ rows }) => rows.livePositions());
-  const groups = positions.map((own, i) => own.map((position) => groupAt(parts[i], position)));
-  const sources = positions.map((own, i) => new Uint32Array(own.length).fill(i));
+  const count = parts.reduce((sum, { rows }) => sum + rows.liveCount, 0);
+  const group = new Uint32Array(count);
+  const source = new Uint32Array(count);
+  const position = new Uint32Array(count);
+  let next = 0;
+  for (const [i, part] of parts.entries()) {
+    for (const at of part.rows.livePositions()) {
+      group[next] = groupAt(part, at);
+      source[next] = i;
+      position[next++] = at;
+    }
+  }
   // Within a partition rows ascend, since parts do.
-  const { starts: all, members } = byGroup(concatenated(groups), partitions + 1);
+  const { starts: all, members } = byGroup(group, partitions + 1);
   const starts = all.subarray(0, partitions + 1);
-  const source = valuesAt(concatenated(sources), members);
   const taken = {
-    source,
-    position: valuesAt(concatenated(positions), members),
+    source: valuesAt(source, members),
+    position: valuesAt(position, members),
     coded: starts[partitions],
   };
   const [first, last] = [parts[0].rows, parts[parts.length - 1].rows];
@@ -456,7 +456,11 @@ export function merged(parts: readonly Placed[], { space, ...to }: Merging): Seg
   const hasEntries = space !== null && space.bytesPerEntry > 0;
   const lists = hasEntries
     ? mergedEntries(rows, parts, { starts, ...taken }, space)
-    : { entries: null, firsts: starts, counts: new Uint32Array(partitions) };
+    : {
+        entries: null,
+        firsts: new Uint32Array(partitions + 1),
+        counts: new Uint32Array(partitions),
+      };
   return new Segment(rows, { starts, ...lists });
 }
 

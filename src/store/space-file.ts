@@ -60,7 +60,7 @@ export function spaceToArrow(space: Space): Uint8Array {
     dimensions,
     seed: String(seed),
     nearness,
-    bits: packed.bits,
+    centroidBits: packed.bits,
     partitions: space.count,
     starts: Array.from(tree.starts),
   };
@@ -83,7 +83,7 @@ export function spaceFromArrow(
     const width = pointWidth(wanted);
     const count = checkInteger('partitions', partitions, 1, table.count);
     const packed = { bits: centroidBits(wanted), dimensions: wanted };
-    checkInteger('bits', table.header.bits, packed.bits, packed.bits);
+    checkInteger('centroidBits', table.header.centroidBits, packed.bits, packed.bits);
     const bytes = readNumbers(table, CENTROID(null)) as Uint8Array;
     if (bytes.length !== table.count * bytesOf(packed)) {
       throw wrongValue('centroid', `${bytesOf(packed)} bytes`, bytes.length / table.count);

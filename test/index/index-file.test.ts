@@ -231,7 +231,7 @@ describe('a hostile file, its checksums right,', () => {
   /** A file of a space of two centroids and one for both of them. */
   const zeros = [0x40, 0x20]; // 64 and 64, 7 bits each
   const spaceOf = (change: object = {}, second = zeros) => {
-    const head = { kind: 'space', of: 'dense', dimensions: 2, bits: 7, seed: '0' };
+    const head = { kind: 'space', of: 'dense', dimensions: 2, centroidBits: 7, seed: '0' };
     const rows = { centroid: Uint8Array.of(...zeros, ...second, ...zeros) };
     const column = { name: 'centroid', type: { vector: 'uint8', width: 2 } } as const;
     const whole = { ...head, nearness: 0.5, partitions: 2, starts: [0, 2], name: '', ...change };
@@ -281,7 +281,7 @@ describe('a hostile file, its checksums right,', () => {
     [{ space: 7 }, {}, /"space" expected base64/],
     [{ space: '?' }, {}, /./],
     [{ space: spaceOf({}, [0x40, 0]) }, {}, /integers above -64, got -64/],
-    [{ space: spaceOf({ bits: 5 }) }, {}, /space.*bits/],
+    [{ space: spaceOf({ centroidBits: 5 }) }, {}, /space.*centroidBits/],
     [{ space: spaceOf({ of: 'round' }) }, {}, /space.*of/],
     [{ space: spaceOf({ nearness: 2 }) }, {}, /space.*nearness/],
     [{ space: spaceOf({ dimensions: 3 }) }, {}, /space.*dimensions/],

@@ -156,6 +156,19 @@ describe.each(Object.entries(COLUMNS))('a column of %s', (_, [type, whole]) => {
   });
 });
 
+it('a file of carried columns of another version or size of batches is refused', async () => {
+  const column = [1, 2, 3, 4, 5, 6, 7];
+  const rows = batchOf(new Int32(), column);
+  const bytes = columnsToArrow([rows.slice(0, 3), rows.slice(3, 6), rows.slice(6, 7)]);
+  expect(await carried(bytes, [0, 6], 3)).toEqual([1, 7]);
+  await expect(carried(bytes, [0, 1], 2)).rejects.toThrow('a batch has 3 rows, not 2');
+  await expect(carried(bytes, [6], 2)).rejects.toThrow('columns.arrow: it has fewer rows');
+  const text = Buffer.from(bytes).toString('latin1').replaceAll('"version":1', '"version":2');
+  await expect(carried(Buffer.from(text, 'latin1'), [0], 3)).rejects.toThrow(
+    /^columns\.arrow: .*it is of format version 2, this release reads version 1 only/,
+  );
+});
+
 describe('columns of dictionaries within others', () => {
   const { data } = vectorFromArray(
     ['b', 'a', 'b', null, 'c', 'a'],

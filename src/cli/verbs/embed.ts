@@ -92,7 +92,7 @@ class MadeVectors {
   readonly #path: string | null;
   readonly #work: LongWork;
   #file: FileHandle | null = null;
-  /** Bytes and vectors of the batches so far, and whether those behind them may be old ones. */
+  /** Bytes and vectors of the batches so far, and whether those of an earlier run may follow. */
   #bytes = 0;
   #count = 0;
   #isOld = true;
@@ -110,7 +110,7 @@ class MadeVectors {
   async of(texts: readonly string[]): Promise<Float32Array> {
     const { dimensions, model } = this.embedder;
     if (this.#path === null) return this.#made(texts);
-    // Writes go to its end: what is cut off before cannot come back.
+    // Opened for appending, so that what is written after a cut begins at the new end.
     this.#file ??= await open(this.#path, 'a+');
     const bytes = new Uint8Array(8 + 4 * dimensions * texts.length);
     const [check, values] = [new BigUint64Array(bytes.buffer, 0, 1), bytes.subarray(8)];

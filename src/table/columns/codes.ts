@@ -74,14 +74,19 @@ function copyInto(
   width: number,
 ): void {
   const { length } = data;
-  if (isEven && length > 0) out.set(bytes.subarray(start(0), end(length - 1)));
-  if (isEven && data.nullCount === 0) return;
-  for (let row = 0; row < length; row++) {
+  let isDense = true;
+  for (let row = 0; !isEven && row < length; row++) {
     const found = end(row) - start(row);
+    if (found === width) continue;
+    isDense = false;
+    if (!data.getValid(row)) continue;
+    throw new Error(`row ${firstRow + row}: expected a code of ${width} bytes, got ${found}`);
+  }
+  if (isDense && length > 0) out.set(bytes.subarray(start(0), end(length - 1)));
+  for (let row = 0; row < length && !(isDense && data.nullCount === 0); row++) {
     // Null rows of a file may have any bytes.
     if (!data.getValid(row)) out.fill(0, row * width, (row + 1) * width);
-    else if (found === width) out.set(bytes.subarray(start(row), end(row)), row * width);
-    else throw new Error(`row ${firstRow + row}: expected a code of ${width} bytes, got ${found}`);
+    else if (!isDense) out.set(bytes.subarray(start(row), end(row)), row * width);
   }
 }
 

@@ -9,7 +9,7 @@ import { asFormatError, FormatError } from '../../base/check';
 import { asArrow, type ByteFile, decoded, messageAt, outlineOf } from '../arrow/batches';
 import { type ByteRange, batchAt } from '../arrow/messages';
 import { RowBatch } from '../row-batch';
-import { checkColumn, headerText, KEY } from './seal';
+import { checkColumn, headerText, SealChecker } from './seal';
 import type { ColumnSchema, Lists, TableRows } from './sealed-table';
 
 /**
@@ -94,8 +94,10 @@ export async function carriedRows(
   { places, batchRows }: { places: Uint32Array; batchRows: number },
 ): Promise<RowBatch> {
   const { schema, blocks, columns } = await asArrow(path, () => outlineOf(file));
-  const { fields, metadata } = asArrow(path, () => decoded([schema], 0).schema);
-  if (metadata.get(KEY) !== COLUMNS_HEADER) throw new FormatError('it holds no columns', path);
+  const { header, schema: own } = asArrow(path, () => new SealChecker(decoded([schema], 0).schema));
+  const { fields } = own;
+  if ((header as { kind?: unknown } | null)?.kind !== 'columns')
+    throw new FormatError('it holds no columns', path);
   const wanted = asFormatError(path, () => names.map((name) => columnIn(fields, name)));
   const batchOf = (place: number) => Math.floor(place / batchRows);
   const numbers = Uint32Array.from(new Set(places.length > 0 ? places.map(batchOf) : [0])).sort();
