@@ -158,40 +158,63 @@ function pause(): Promise<void> {
 const LEFT = Symbol('left');
 
 /**
- * The values that work hands out, for `for await`: `run` starts at the first `next` and waits for
- * each call of `send`, which ends when the next value is wanted. Leaving the loop makes that call
- * reject, which ends the work and runs its `finally` blocks.
+ * The values that work hands out, for `for await`: `run` starts at the first `next`, and each call
+ * of `send` waits until the next value is wanted. Leaving the loop makes that call reject, which
+ * ends the work and runs its `finally` blocks.
  */
-export async function* iterated<T>(
+export function iterated<T>(
   run: (send: (value: T) => Promise<void>) => Promise<void>,
-): AsyncGenerator<T, void, undefined> {
-  /** Settle the promise of the next value, and that of the `send` that waits. */
-  let deliver: (value: { sent: T } | null) => void = () => undefined;
+): AsyncIterableIterator<T> {
+  let running: Promise<void> | null = null;
+  let hasEnded = false;
+  /** Settle the promise of the present `next`, and that of the `send` that waits. */
+  let deliver: (result: IteratorResult<T>) => void = () => undefined;
   let fail: (error: unknown) => void = () => undefined;
   let goOn: () => void = () => undefined;
   let leave: (reason: unknown) => void = () => undefined;
-  const next = () =>
-    new Promise<{ sent: T } | null>((resolve, reject) => {
-      [deliver, fail] = [resolve, reject];
-    });
   const send = (value: T) =>
     new Promise<void>((resolve, reject) => {
       [goOn, leave] = [resolve, reject];
-      deliver({ sent: value });
+      deliver({ value, done: false });
     });
-  let coming = next();
-  const running = run(send).then(
-    () => deliver(null),
-    (error) => fail(error),
-  );
-  try {
-    for (let value = await coming; value !== null; value = await coming) {
-      yield value.sent;
-      coming = next();
-      goOn();
-    }
-  } finally {
-    leave(LEFT);
-    await running;
-  }
+  const end = (settle: () => void) => {
+    hasEnded = true;
+    settle();
+  };
+  const pull = () =>
+    new Promise<IteratorResult<T>>((resolve, reject) => {
+      if (hasEnded) {
+        resolve({ value: undefined, done: true });
+        return;
+      }
+      [deliver, fail] = [resolve, reject];
+      if (running !== null) goOn();
+      else {
+        running = run(send).then(
+          () => end(() => deliver({ value: undefined, done: true })),
+          (error) => end(() => fail(error)),
+        );
+      }
+    });
+  // Calls that do not wait for each other are answered in order.
+  let last: Promise<unknown> = Promise.resolve();
+  const inOrder = <R>(answer: () => Promise<R>): Promise<R> => {
+    const answered = last.then(answer);
+    last = answered.catch(() => undefined);
+    return answered;
+  };
+  return {
+    next: () => inOrder(pull),
+    return: () =>
+      inOrder(async () => {
+        fail = () => undefined;
+        if (!hasEnded) leave(LEFT);
+        hasEnded = true;
+        await running;
+        return { value: undefined, done: true };
+      }),
+    [Symbol.asyncIterator]() {
+      return this;
+    },
+  };
 }

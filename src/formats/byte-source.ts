@@ -5,7 +5,7 @@
  */
 
 import { open } from 'node:fs/promises';
-import { pipeline } from 'node:stream';
+import { Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import { concatenated } from '../base/arrays';
 import { FormatError, messageOf } from '../base/check';
@@ -222,12 +222,16 @@ function compressionOf(head: Uint8Array): Compression | null {
 
 /** Returns a function that gives the content of gzip piece by piece. */
 function gunzipped(next: NextBytes, name: string): NextBytes {
-  const chunks = async function* () {
-    for (let bytes = await next(); bytes.length > 0; bytes = await next()) yield bytes;
-  };
-  // What either throws is thrown by the iterator.
-  const unpacked = pipeline(chunks, createGunzip(), () => {});
-  const pieces: AsyncIterator<Uint8Array> = unpacked[Symbol.asyncIterator]();
+  const gunzip = createGunzip();
+  const source = new Readable({
+    read() {
+      next().then(
+        (bytes) => this.push(bytes.length > 0 ? bytes : null),
+        (error) => gunzip.destroy(error), // `pipe` does not pass errors on
+      );
+    },
+  });
+  const pieces: AsyncIterator<Uint8Array> = source.pipe(gunzip)[Symbol.asyncIterator]();
   return async () => {
     try {
       const { done, value } = await pieces.next();

