@@ -206,8 +206,10 @@ export class Space {
   /** The lookup tables of a query, a vector of length 1; the next call overwrites them. */
   tablesOf(unit: Float64Array): ResidualTables {
     const rotation = this.#rotation as Rotation;
-    rotation.vector.set(unit);
-    rotation.vector.fill(0, unit.length);
+    const { vector } = rotation;
+    // By a loop, since `set` of numbers of another type takes twice as long.
+    for (let i = 0; i < unit.length; i++) vector[i] = unit[i];
+    vector.fill(0, unit.length);
     rotation.rotate();
     rotation.makeTables();
     const [zero, entriesPerUnit] = rotation.scales;

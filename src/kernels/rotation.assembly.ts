@@ -71,17 +71,33 @@ export function rotate(
 const FRACTION_BITS: i32 = 16;
 const FRACTION: f64 = 65536;
 
-/** A product as an integer, in all four lanes. */
+/** The sums of `base` and two numbers with each combination of their signs, as integers. */
 @inline
-function fourTimes(product: f64): v128 {
-  return i32x4.splat(<i32>product);
+function signedSums(a: f64, b: f64, base: f64): v128 {
+  const both = f64x2(-a, a);
+  const other = f64x2.splat(b);
+  const bases = f64x2.splat(base);
+  return i64x2.shuffle(
+    i32x4.trunc_sat_f64x2_s_zero(f64x2.add(f64x2.sub(both, other), bases)),
+    i32x4.trunc_sat_f64x2_s_zero(f64x2.add(f64x2.add(both, other), bases)),
+    0, 2,
+  );
+}
+
+/** Entries of a table: `low` ones with four equal lanes added, without their fraction. */
+@inline
+function entriesOf(low: v128, added: v128): v128 {
+  return i32x4.shr_s(i32x4.add(low, added), FRACTION_BITS);
 }
 
 /** The sum of the magnitudes of four elements, added as two and two. */
 @inline
 function sizeOf(at: usize): f64 {
-  const first = abs(<f64>load<f32>(at)) + abs(<f64>load<f32>(at, 4));
-  return first + (abs(<f64>load<f32>(at, 8)) + abs(<f64>load<f32>(at, 12)));
+  const sizes = f32x4.abs(v128.load(at));
+  const first = f64x2.promote_low_f32x4(sizes);
+  const second = f64x2.promote_low_f32x4(i64x2.shuffle(sizes, sizes, 1, 1));
+  const two = f64x2.add(lowOf(first, second), highOf(first, second));
+  return f64x2.extract_lane(two, 0) + f64x2.extract_lane(two, 1);
 }
 
 /**
@@ -107,13 +123,12 @@ export function residualTablesInto(
     const b = <f64>load<f32>(vector, 4) * unit;
     const c = <f64>load<f32>(vector, 8) * unit;
     const d = <f64>load<f32>(vector, 12) * unit;
-    const low = i32x4(
-      <i32>(-a - b + least), <i32>(a - b + least), <i32>(b - a + least), <i32>(a + b + least),
-    );
-    const t0 = i32x4.shr_s(i32x4.add(low, fourTimes(-c - d)), FRACTION_BITS);
-    const t1 = i32x4.shr_s(i32x4.add(low, fourTimes(c - d)), FRACTION_BITS);
-    const t2 = i32x4.shr_s(i32x4.add(low, fourTimes(d - c)), FRACTION_BITS);
-    const t3 = i32x4.shr_s(i32x4.add(low, fourTimes(c + d)), FRACTION_BITS);
+    const low = signedSums(a, b, least);
+    const high = signedSums(c, d, 0);
+    const t0 = entriesOf(low, i32x4.shuffle(high, high, 0, 0, 0, 0));
+    const t1 = entriesOf(low, i32x4.shuffle(high, high, 1, 1, 1, 1));
+    const t2 = entriesOf(low, i32x4.shuffle(high, high, 2, 2, 2, 2));
+    const t3 = entriesOf(low, i32x4.shuffle(high, high, 3, 3, 3, 3));
     const first = i16x8.narrow_i32x4_s(t0, t1);
     v128.store(tables, i8x16.narrow_i16x8_u(first, i16x8.narrow_i32x4_s(t2, t3)));
   }
