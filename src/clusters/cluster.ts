@@ -209,7 +209,7 @@ async function roundedAt(points: Points, rows: Uint32Array, work: LongWork): Pro
   const rounded = allocatePoints(rows.length, width);
   for (let first = 0; first < rows.length; first += ROUNDED_POINTS) {
     const end = Math.min(rows.length, first + ROUNDED_POINTS);
-    roundedPoints(points, rows, { first, end }, rounded.subarray(first * width));
+    rounded.set(roundedPoints(points, rows, { first, end }), first * width);
     await work.step();
   }
   return rounded;

@@ -14,6 +14,7 @@ import { Arena } from '../kernels/memory';
 import {
   errorOf,
   type PointRows,
+  pointsOf,
   pointWidth,
   productsKernel,
   roundInto,
@@ -64,29 +65,19 @@ export function allocatePoints(count: number, width: number): Int8Array {
 }
 
 /**
- * The points of `rows[first]` to `rows[end - 1]`. Rounded ones are read in place, so their rows
- * must be consecutive; others are rounded into `room`, from its beginning on.
+ * The points of `rows[first]` to `rows[end - 1]`. Rounded ones are a view, so their rows must be
+ * consecutive.
  */
-export function roundedPoints(
-  points: Points,
-  rows: Uint32Array,
-  { first, end }: Range,
-  room: Int8Array,
-): Int8Array {
+export function roundedPoints(points: Points, rows: Uint32Array, { first, end }: Range): Int8Array {
   const { dimensions, rounded } = points;
-  const width = pointWidth(dimensions);
-  const size = (end - first) * width;
+  const count = end - first;
   if (rounded !== undefined) {
-    const at = rows[first] * width;
-    return rounded.subarray(at, at + size);
+    const width = pointWidth(dimensions);
+    return rounded.subarray(rows[first] * width, (rows[first] + count) * width);
   }
-  const point = new Float64Array(dimensions);
-  const to = { values: room, width };
-  for (let i = first; i < end; i++) {
-    points.into(rows[i], point, 0);
-    roundInto(point, to, (i - first) * width);
-  }
-  return room.subarray(0, size);
+  const values = new Float64Array(count * dimensions);
+  for (let i = 0; i < count; i++) points.into(rows[first + i], values, i * dimensions);
+  return pointsOf({ values, lengths: new Float64Array(count).fill(1), dimensions });
 }
 
 /** The dot product of `dimensions` values from `a[aAt]` and `b[bAt]` on, added in order. */
@@ -188,7 +179,6 @@ export class KMeans {
     const [step, width] = [this.#stepRows, this.#width];
     const starts = Uint32Array.of(0, this.count);
     const all = { centroids: this.rounded, coarse: new Int8Array(), starts, width };
-    const room = new Int8Array(rounded === undefined ? step * width : 0);
     const rangeOf = (i: number) => ({
       first: i * step,
       end: Math.min(rows.length, (i + 1) * step),
@@ -200,7 +190,7 @@ export class KMeans {
       // A part is a view of rounded points if their memory is in the state, and else a copy.
       state: { ...(tree ?? all), rounded },
       count: Math.ceil(rows.length / step),
-      part: (i) => roundedPoints(this.#points, rows, rangeOf(i), room),
+      part: (i) => roundedPoints(this.#points, rows, rangeOf(i)),
       take: (found, i) => {
         const { first, end } = rangeOf(i);
         nearest.set(found, first);
@@ -276,13 +266,12 @@ export class KMeans {
   async settle(rows: Uint32Array, nearest: Uint32Array, work: LongWork): Promise<void> {
     const { dimensions, length } = this.#points;
     const width = this.#width;
-    const room = new Int8Array(MAX_ROWS * width);
     const point = new Float64Array(dimensions);
     const cosineTo = (centroid: number) =>
       dot(point, 0, this.centroids, centroid * dimensions, dimensions) / length;
     for (let first = 0; first < rows.length; first += MAX_ROWS) {
       const end = Math.min(rows.length, first + MAX_ROWS);
-      const own = roundedPoints(this.#points, rows, { first, end }, room);
+      const own = roundedPoints(this.#points, rows, { first, end });
       const least = Float32Array.from({ length: end - first }, (_, i) => {
         this.#points.into(rows[first + i], point, 0);
         return cosineTo(nearest[first + i]) - errorOf(own, i * width, width);

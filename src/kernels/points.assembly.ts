@@ -1,7 +1,7 @@
 // Rows as points: vectors of length 1 as integers of 7 bits, -63 to 63, and a scale. A point takes
 // `width` bytes: values, a multiple of 16, padded by zeros, and TAIL bytes more that begin with its
 // scale (f32), 64 times the sum of its values (i32) and its error (f32): its distance from the
-// vector is at most that. Contract: the bytes are those that `roundInto` of products.ts writes.
+// vector is at most that.
 
 import { twoOf } from './dots.assembly';
 
@@ -58,6 +58,7 @@ function fourOf<T>(at: usize): v128 {
 /** The largest magnitude of a row. */
 @inline
 function peakOf<T>(row: usize, dimensions: usize): f64 {
+  if (sizeof<T>() == 8) return peakOfDoubles(row, dimensions);
   let a = f32x4.splat(0);
   let b = f32x4.splat(0);
   const end = row + dimensions * sizeof<T>();
@@ -70,6 +71,15 @@ function peakOf<T>(row: usize, dimensions: usize): f64 {
   let peak: f32 = max(f32x4.extract_lane(two, 0), f32x4.extract_lane(two, 1));
   for (; row < end; row += sizeof<T>()) peak = max(peak, abs(<f32>load<T>(row)));
   return peak;
+}
+
+/** The largest magnitude of a row of f64. */
+function peakOfDoubles(row: usize, dimensions: usize): f64 {
+  let two = f64x2.splat(0);
+  const end = row + (dimensions << 3);
+  for (; row + 16 <= end; row += 16) two = f64x2.pmax(two, f64x2.abs(v128.load(row)));
+  const peak = max(f64x2.extract_lane(two, 0), f64x2.extract_lane(two, 1));
+  return row < end ? max(peak, abs(load<f64>(row))) : peak;
 }
 
 /** The sum of four lanes. */
@@ -134,14 +144,16 @@ function roundRowsOf<T>(
 }
 
 /**
- * Writes rows of `dimensions` float32 (`type` 4) or int8 (1) as points whose largest magnitude is
- * `most`; zeros where the length (f64) of a row is 0. Reads up to three values behind the last.
+ * Writes rows of `dimensions` float64 (`type` 8), float32 (4) or int8 (1) as points whose largest
+ * magnitude is `most`; zeros where the length (f64) of a row is 0. Reads up to three values behind
+ * the last.
  */
 export function roundRows(
   type: i32, rows: usize, count: usize, dimensions: usize, lengths: usize, most: f64, width: usize,
   out: usize,
 ): void {
-  if (type == 4) roundRowsOf<f32>(rows, count, dimensions, lengths, most, width, out);
+  if (type == 8) roundRowsOf<f64>(rows, count, dimensions, lengths, most, width, out);
+  else if (type == 4) roundRowsOf<f32>(rows, count, dimensions, lengths, most, width, out);
   else roundRowsOf<i8>(rows, count, dimensions, lengths, most, width, out);
   endPoints(out, count, width);
 }

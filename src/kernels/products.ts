@@ -7,6 +7,7 @@
  */
 
 import { byGroup, padded, type Range, runOf, toStarts } from '../base/arrays';
+import type { RowValues } from './dots';
 import {
   Arena,
   FREE_START,
@@ -38,9 +39,9 @@ export interface PointRows {
   readonly width: number;
 }
 
-/** Rows of float32 or int8, one after another, and their lengths: 0 of a row that is not there. */
-export interface RowsOfLengths {
-  readonly values: Float32Array | Int8Array;
+/** Rows, one after another, and their lengths: 0 of a row that is not there. */
+export interface RowsOfLengths<Values extends RowValues = Float32Array | Int8Array> {
+  readonly values: Values;
   readonly lengths: Float64Array;
   readonly dimensions: number;
 }
@@ -69,6 +70,8 @@ const VECTORS_BYTES = SCAN_BYTES - 2 ** 17;
 const MAX_ADDED = 2 ** 10;
 /** Products that one call may find to be high. */
 const MAX_HIGH = 2 ** 19;
+/** The length of a single row that is there. */
+const ONE = /* @__PURE__ */ Float64Array.of(1);
 /** Below all products. */
 const NONE = -2;
 const MAX_BYTE = 127;
@@ -105,11 +108,8 @@ export function errorOf(points: Int8Array, at: number, width: number): number {
   return tailOf(points, at, width).getFloat32(8, true);
 }
 
-/**
- * Writes the tail of the point at `at`, whose values are written: it has length 1 by its scale.
- * `lost` is the sum of the squares of what rounding took from the values.
- */
-export function endPoint({ values, width }: PointRows, at: number, lost = 0): void {
+/** Writes the tail of the point at `at`, whose values are written and exact. */
+export function endPoint({ values, width }: PointRows, at: number): void {
   let sum = 0;
   let square = 0;
   for (let i = at; i < at + width - TAIL; i++) {
@@ -117,32 +117,14 @@ export function endPoint({ values, width }: PointRows, at: number, lost = 0): vo
     square += values[i] * values[i];
   }
   const tail = tailOf(values, at, width);
-  const scale = square > 0 ? 1 / Math.sqrt(square) : 0;
-  tail.setFloat32(0, scale, true);
+  tail.setFloat32(0, square > 0 ? 1 / Math.sqrt(square) : 0, true);
   tail.setInt32(4, 64 * sum, true);
-  // Of two vectors of length 1; and sums beyond MOST_SUM are no longer exact.
-  const error = Math.sqrt(lost) * scale;
-  const isKnown = error < 1 && width < MOST_SUM;
-  tail.setFloat32(8, isKnown ? error / (1 - error / 2) + ROUNDING : 2, true);
+  tail.setFloat32(8, width < MOST_SUM ? ROUNDING : 2, true);
 }
 
-/** Writes a vector as a point to the values from `at` on, where a point or zeros are. */
-export function roundInto(vector: ArrayLike<number>, points: PointRows, at: number): void {
-  const { values } = points;
-  let peak = 0;
-  for (let i = 0; i < vector.length; i++) {
-    const size = Math.abs(vector[i]);
-    if (size > peak) peak = size;
-  }
-  const factor = peak > 0 ? mostOf(vector.length) / peak : 0;
-  const lost = [0, 0];
-  for (let i = 0; i < vector.length; i++) {
-    const scaled = vector[i] * factor + 0.5;
-    const value = Math.floor(scaled); // `Math.round` is much slower
-    values[at + i] = value;
-    lost[i & 1] += (scaled - value - 0.5) ** 2;
-  }
-  endPoint(points, at, lost[0] + lost[1]);
+/** Writes a vector as a point to the values from `at` on. */
+export function roundInto(vector: Float64Array, { values }: PointRows, at: number): void {
+  values.set(pointsOf({ values: vector, lengths: ONE, dimensions: vector.length }), at);
 }
 
 /** The product of two points that begin at `aAt` and `bAt`. */
@@ -322,7 +304,7 @@ export const productsKernel = {
 
 /** Rows as points, of values up to `highest`; zeros of a row without a length. */
 export function pointsOf(
-  { values, lengths, dimensions }: RowsOfLengths,
+  { values, lengths, dimensions }: RowsOfLengths<RowValues>,
   highest = MOST,
 ): Int8Array {
   const width = pointWidth(dimensions);

@@ -87,6 +87,9 @@ describe.each([Float32Array, Int8Array])('rows as %o', (Values) => {
         : values.subarray(row * dimensions, (row + 1) * dimensions),
     );
     expect(pointsOf(rows)).toEqual(pointsFrom(vectors).values);
+    const doubles = { ...rows, values: Float64Array.from(values, (value) => value / 3) };
+    const thirds = vectors.map((vector) => Float64Array.from(vector, (value) => value / 3));
+    expect(pointsOf(doubles)).toEqual(pointsFrom(thirds).values);
   });
 });
 

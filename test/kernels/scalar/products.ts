@@ -7,7 +7,6 @@ import {
   pointWidth,
   product,
   type productsKernel,
-  roundInto,
   scaleOf,
   valuesIn,
 } from '../../../src/kernels/products';
@@ -21,8 +20,30 @@ const ADDED = 1024;
 export function pointsFrom(vectors: readonly ArrayLike<number>[]): PointRows {
   const width = pointWidth(vectors[0].length);
   const points = { values: new Int8Array(vectors.length * width), width };
-  for (const [i, vector] of vectors.entries()) roundInto(vector, points, i * width);
+  for (const [i, vector] of vectors.entries()) writePoint(vector, points, i * width);
   return points;
+}
+
+/** The point of a vector: integers up to 63, their scale, 64 times their sum, and the error. */
+function writePoint(vector: ArrayLike<number>, { values, width }: PointRows, at: number): void {
+  const peak = Array.from(vector).reduce((most, value) => Math.max(most, Math.abs(value)), 0);
+  const factor = peak > 0 ? Math.min(63, Math.floor(2 ** 24 / vector.length)) / peak : 0;
+  const lost = [0, 0];
+  let [sum, square] = [0, 0];
+  for (let i = 0; i < vector.length; i++) {
+    const scaled = vector[i] * factor + 0.5;
+    const value = Math.floor(scaled);
+    values[at + i] = value;
+    sum += value;
+    square += value * value;
+    lost[i & 1] += (scaled - value - 0.5) ** 2;
+  }
+  const scale = square > 0 ? 1 / Math.sqrt(square) : 0;
+  const error = Math.sqrt(lost[0] + lost[1]) * scale;
+  const tail = new DataView(values.buffer, values.byteOffset + at + valuesIn(width), 12);
+  tail.setFloat32(0, scale, true);
+  tail.setInt32(4, 64 * sum, true);
+  tail.setFloat32(8, error < 1 && width < 2 ** 24 ? error / (1 - error / 2) + 1e-5 : 2, true);
 }
 
 /** Writes the numbers of the largest products to `order`, and these to `products`. */
