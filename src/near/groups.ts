@@ -60,7 +60,7 @@ export async function headsOf(
     equal: isExact ? 'all' : 'first',
     rests: common?.rests,
     // Exact similarities cost most: not for pairs that change nothing any more.
-    ...(isExact && { isOpen }),
+    ...(isExact && { isOpen, isHead: (a: number) => found.isHead(a) }),
   } as const;
   await eachPairs(await reordered(rows, different, work), null, wanted, take, work);
   const heads = ascending(rows.codes.count);
@@ -132,6 +132,11 @@ export class Components {
     return this.find(a) !== this.find(b);
   }
 
+  /** Every row may still connect others. */
+  isHead(_row: number): boolean {
+    return true;
+  }
+
   take({ a, b }: OrderedPairs): void {
     for (let i = 0; i < a.length; i++) this.union(a[i], b[i]);
   }
@@ -153,10 +158,14 @@ class Stars {
     this.#areAll = areAll;
   }
 
+  /** False for a row that is in the star of another one. */
+  isHead(row: number): boolean {
+    return this.#heads[row] === NONE || this.#heads[row] === row;
+  }
+
   /** False for a pair that changes nothing, since the first is no head or the second has one. */
   isOpen(a: number, b: number): boolean {
-    const [one, other] = [this.#heads[a], this.#heads[b]];
-    return !this.#areAll || ((one === NONE || one === a) && other === NONE);
+    return !this.#areAll || (this.isHead(a) && this.#heads[b] === NONE);
   }
 
   take({ a: firsts, b: seconds, distances }: OrderedPairs): void {

@@ -105,7 +105,7 @@ export function pairs(
 }
 
 /** Checked options with both collections; `right` is null for pairs within one. */
-type Request = ReturnType<typeof requestOf> & Pick<PassedOn, 'isOpen' | 'rests'>;
+type Request = ReturnType<typeof requestOf> & Omit<PassedOn, 'equal'>;
 
 /** Passes on the batches of `pairs`, for other work. */
 export async function eachPairs(
@@ -115,8 +115,9 @@ export async function eachPairs(
   send: Send<PairBatch>,
   work: LongWork,
 ): Promise<void> {
-  const { equal, isOpen, rests, ...near } = options;
-  await findPairs({ ...requestOf(left, right, near, equal), isOpen, rests }, send, work);
+  const { equal, isOpen, isHead, rests, ...near } = options;
+  const request = requestOf(left, right, near, equal);
+  await findPairs({ ...request, isOpen, isHead, rests }, send, work);
 }
 
 /** Which pairs `eachPairs` passes on. */
@@ -124,6 +125,11 @@ interface PassedOn {
   readonly equal?: EqualRows;
   /** False for pairs that need no exact similarity, since they change nothing. */
   readonly isOpen?: ((a: number, b: number) => boolean) | undefined;
+  /**
+   * False for a row whose pairs with later ones change nothing: sets are then not looked at, since
+   * those that are all near to each other make a square of them.
+   */
+  readonly isHead?: ((a: number) => boolean) | undefined;
   /** Further sets of the rows, and the share of the smaller one that near rows have in common. */
   readonly rests?: { readonly vectors: SparseVectors; readonly least: number } | undefined;
 }
@@ -216,7 +222,7 @@ function pairsWhere({ a, b, distances }: OrderedPairs, holds: (i: number) => boo
 
 /** Pairs of sets that may be near, with their distances; the exact similarity then decides. */
 async function pairsOfSets(
-  { left, right, exact, group, rests }: Request,
+  { left, right, exact, group, rests, isHead }: Request,
   send: Send<OrderedPairs>,
   work: LongWork,
 ): Promise<void> {
@@ -229,7 +235,7 @@ async function pairsOfSets(
     return send({ a, b, distances });
   };
   const { least, vectors } = rests ?? { least: exact?.least as number, vectors: left.vectors };
-  const wanted = { least, isOfSmaller: rests !== undefined, group };
+  const wanted = { least, isOfSmaller: rests !== undefined, group, isHead };
   await setPairs({ ...left, vectors }, right, wanted, measured, work);
 }
 

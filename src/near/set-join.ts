@@ -21,6 +21,8 @@ interface SetsWanted {
   readonly isOfSmaller?: boolean;
   /** For each row its group: pairs are within a group, and rows of -1 are in none. */
   readonly group?: Int32Array | undefined;
+  /** Within one collection: false for a row whose pairs with later rows are not wanted any more. */
+  readonly isHead?: ((row: number) => boolean) | undefined;
 }
 
 /** Bits of the number of lists. */
@@ -62,6 +64,7 @@ export async function setPairs(
   };
   const count = ours.sizes.length;
   for (let row = 0, entries = 0; row < count; row++) {
+    if (wanted.isHead?.(row) === false) continue;
     for (let i = ours.starts[row]; i < ours.starts[row + 1]; i++) {
       const list = ours.lists[i];
       const end = ends[list];

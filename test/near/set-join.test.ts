@@ -157,4 +157,17 @@ describe('lists of members', () => {
     await setPairs(rows, null, { least: 0.8 }, take, new LongWork());
     expect(compared).toBeLessThan(20_000);
   });
+
+  it('are not read for a row that is no head, where all sets are near to each other', async () => {
+    const sets = range(0, 300).map((i) => [...range(0, 12), 1000 + i]);
+    const vectors = matrixOf(sets);
+    const rows = withVectors(rowsOf('codes', await hasher.hashAll(vectors)), vectors);
+    const found: number[][] = [];
+    const take = ({ a, b }: { a: Uint32Array; b: Uint32Array }) => {
+      for (let i = 0; i < a.length; i++) found.push([a[i], b[i]]);
+    };
+    const isHead = (row: number) => row % 100 === 0;
+    await setPairs(rows, null, { least: 0.6, isHead }, take, new LongWork());
+    expect(found).toEqual([0, 100, 200].flatMap((a) => range(a + 1, 300).map((b) => [a, b])));
+  });
 });
