@@ -9,6 +9,7 @@ import {
   isDense,
   isDenseMatrix,
   isSparse,
+  matrixOf,
   notAVector,
   packVectors,
   type SparseMatrix,
@@ -64,7 +65,7 @@ export async function additionOf(
   refuseVectors(core);
   const { hasher } = core;
   const isEmpty = Array.isArray(batch) && batch.length === 0;
-  const packed = Array.isArray(batch) && !isEmpty ? packVectors(batch as readonly Vector[]) : batch;
+  const packed = isEmpty ? batch : matrixOf(batch);
   const dense = isDenseMatrix(packed) ? packed : null;
   if (!isEmpty) checkKind(core, dense === null);
   const codes = await hasher.hashBatch(packed, work);

@@ -322,6 +322,9 @@ function rankOf(parts: QueryParts, query: Query | null, { rank }: Request): Rank
   return rank ?? (isCode ? 'hamming' : parts.usualRank);
 }
 
+/** Partitions to visit where none was measured. */
+const USUAL_PROBES = 32;
+
 /** How candidates of a search by cosine are found in an index of so many rows. */
 export function settingOf(
   { k, oversample, probes }: Pick<Request, 'k' | 'oversample' | 'probes'>,
@@ -338,7 +341,7 @@ export function settingOf(
   const want = Math.min(Math.ceil(times * ranked), Math.max(most, rows));
   return {
     k: most,
-    probes: isPartitioned ? (probes ?? measured?.probes ?? SEARCH_DEFAULTS.probes) : null,
+    probes: isPartitioned ? (probes ?? measured?.probes ?? USUAL_PROBES) : null,
     slack: probes === null ? measured?.slack : undefined,
     want: isExact ? want : most,
   };

@@ -32,6 +32,8 @@ interface Choice extends Setting {
 /** Most candidates to re-rank, in units of k: of candidates by codes, and by entries. */
 const MAX_OVERSAMPLE = 128;
 const MAX_OVERSAMPLE_OF_ENTRIES = 64;
+/** The same of a scan where nothing else finds enough. */
+const MOST_CANDIDATES = 2 ** 14;
 /** Candidates recorded where none are re-ranked, in units of k. */
 const UNRANKED = 4;
 /** Factor between the numbers of probes that are tried; and how many are tried beyond the least. */
@@ -82,7 +84,8 @@ export async function chosen(
     for (let tried = 0; tried < grid.length; tried += PROBES_TOGETHER) {
       const some = grid.slice(tried, tried + PROBES_TOGETHER);
       const most = some[some.length - 1];
-      const seen = await recorded(index, asked, k, settingOf(most), work);
+      const own = { k, most: mostCandidates(space, k) };
+      const seen = await recorded(index, asked, own, settingOf(most), work);
       for (const probes of some) {
         best = better(best, candidateWith(index, seen, target, settingOf(probes)));
         await work.step();
@@ -94,8 +97,14 @@ export async function chosen(
     const isFast = best?.isEnough && 2 * (best.probes as number) < count;
     if (best !== null && (isFast || !index.canScan)) return best;
   }
-  const seen = await recorded(index, asked, k, null, work);
-  return better(best, candidateWith(index, seen, target, null));
+  const scan = async (most: number) => {
+    const seen = await recorded(index, asked, { k, most }, null, work);
+    return better(best, candidateWith(index, seen, target, null));
+  };
+  const usual = mostCandidates(null, k);
+  best = await scan(usual);
+  // Codes hardly tell vectors of few dimensions, or of narrow clusters, from each other.
+  return best.isEnough || index.storage === 'none' ? best : scan(Math.max(usual, MOST_CANDIDATES));
 }
 
 /** A usual number of partitions, and how many each of some queries visits. */
@@ -239,17 +248,16 @@ export function mostCandidates(space: Space | null, k: number): number {
   return k * (isByEntry ? MAX_OVERSAMPLE_OF_ENTRIES : MAX_OVERSAMPLE);
 }
 
-/** Searches for all queries with as many candidates as are allowed. */
+/** Searches for all queries with `most` candidates, if the index has so many rows. */
 async function recorded(
   index: Measurable,
   asked: readonly Evaluated[],
-  k: number,
+  { k, most }: { readonly k: number; readonly most: number },
   visiting: Visiting | null,
   work: LongWork,
 ): Promise<Recording> {
-  const { storage, space, rows: count } = index;
+  const { storage, rows: count } = index;
   const isUnranked = storage === 'none';
-  const most = mostCandidates(visiting && space, k);
   const maxWant = isUnranked ? k : Math.min(most, Math.max(k, count));
   // Without vectors the k best are the result; those behind are the best of fewer partitions.
   const want = (isUnranked ? UNRANKED * k : maxWant) + 1; // the own row may be among them

@@ -55,7 +55,7 @@ export interface SearchOptions<I extends Id = Id> {
   rank?: 'hamming';
   /** Re-ranks up to this many times k rows; `optimize` chooses it. */
   oversample?: number;
-  /** Partitions to visit; without it as many as a query needs, or none, as `optimize` chose. */
+  /** Partitions to visit; without it as `optimize` chose: as many as a query needs, or none. */
   probes?: number;
   /** A list or set of rows that may be returned, or a function of id and row. */
   filter?: Filter<I>;
@@ -63,8 +63,8 @@ export interface SearchOptions<I extends Id = Id> {
   explain?: boolean;
 }
 
-/** Defaults of a search; `optimize` replaces `oversample` and `probes` by what it chose. */
-export const SEARCH_DEFAULTS = { k: 10, oversample: 20, probes: 32 } as const;
+/** Defaults of a search; `optimize` replaces `oversample` by what it chose. */
+export const SEARCH_DEFAULTS = { k: 10, oversample: 20 } as const;
 
 export const SEARCH_OPTIONS = {
   k: { min: 1 },

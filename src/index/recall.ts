@@ -294,9 +294,10 @@ export interface Settled {
 export function reportOf(
   index: Measurable,
   wanted: { readonly k: number; readonly recall: number },
-  { setting, recall, judging }: Settled,
+  settled: Settled,
   kind: QueriesKind,
 ): RecallReport {
+  const { setting, recall } = settled;
   const { probes, slack = 0, want } = setting;
   const isScan = probes === null;
   return {
@@ -305,7 +306,7 @@ export function reportOf(
     ...recall,
     source: kind.source,
     truth: kind.truth,
-    warnings: warningsOf(index, judging, kind),
+    warnings: warningsOf(index, settled, kind),
     k: wanted.k,
     method: isScan ? 'scan' : 'partitions',
     partitions: isScan ? 0 : (index.space?.count ?? 0),
@@ -321,10 +322,11 @@ export function reportOf(
 
 function warningsOf(
   { storage }: Measurable,
-  judging: readonly Evaluated[],
+  { judging, recall }: Settled,
   { isTrained }: QueriesKind,
 ): string[] {
   const warnings: string[] = [];
+  if (recall.queries === 0) warnings.push('no query has a neighbour: recall was not measured');
   if (isTrained) {
     warnings.push(
       'evaluation rows took part in training: the index has too few others, or many equal ones',

@@ -217,7 +217,8 @@ export function packVectors(vectors: readonly Vector[]): DenseMatrix | SparseMat
   const isNarrow = vectors.every((vector) => vector instanceof Float32Array);
   const length = vectors.length * dimensions;
   const values = isNarrow ? new Float32Array(length) : new Float64Array(length);
-  vectors.forEach((vector, row) => {
+  // Not by `forEach`, which passes over what is missing in an array.
+  for (const [row, vector] of vectors.entries()) {
     if (!isDense(vector)) {
       throw new TypeError(`row ${row}: expected a dense vector as row 0, got ${describe(vector)}`);
     }
@@ -227,7 +228,7 @@ export function packVectors(vectors: readonly Vector[]): DenseMatrix | SparseMat
     if (Array.isArray(vector)) checkNumbers(vector, row);
     // A detached array has width 0; `checkMatrix` refuses a matrix of that width.
     if (dimensions > 0) values.set(vector as ArrayLike<number>, row * dimensions);
-  });
+  }
   return { values, dimensions };
 }
 
@@ -236,7 +237,7 @@ function packSparse(vectors: readonly Vector[]): SparseMatrix {
   const offsets = [0];
   const indices: (number | bigint)[] = [];
   const values: number[] = [];
-  vectors.forEach((vector, row) => {
+  for (const [row, vector] of vectors.entries()) {
     if (!isSparse(vector)) {
       throw new TypeError(`row ${row}: expected { indices, values }, got ${describe(vector)}`);
     }
@@ -244,7 +245,7 @@ function packSparse(vectors: readonly Vector[]): SparseMatrix {
     for (const index of vector.indices) indices.push(index);
     for (const value of vector.values) values.push(value);
     offsets.push(indices.length);
-  });
+  }
   return { offsets, indices, values };
 }
 

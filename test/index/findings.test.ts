@@ -233,3 +233,36 @@ it('asks a filter once a row, and then compares what it accepts', async () => {
     }
   }
 });
+
+// A scan ranked 128 k rows at most, and found half of what was wanted.
+it('optimize finds enough among vectors whose codes are nearly equal', async () => {
+  const draws = new Draws('one cluster');
+  const [count, dimensions, k] = [4000, 8, 10];
+  const center = draws.gaussians(dimensions);
+  const near = (rows: number) => ({
+    values: Float32Array.from(
+      draws.gaussians(rows * dimensions),
+      (value, i) => center[i % dimensions] + 0.02 * value,
+    ),
+    dimensions,
+  });
+  const vectors = near(count);
+  const index = new SimHashIndex({ bits: 64, dimensions, vectors: 'float32' });
+  await index.addAll(vectors);
+  const report = await index.optimize({ recall: 0.95, k, queries: 100 });
+  expect(report).toMatchObject({ reached: true, method: 'scan' });
+  let found = 0;
+  for (let i = 0; i < 100; i++) {
+    const query = near(1).values;
+    const rows = new Set(index.search(query, { k }).rows);
+    for (const row of scanVectors(vectors, query, { k }).rows) found += Number(rows.has(row));
+  }
+  expect(found).toBeGreaterThanOrEqual(930);
+});
+
+it('optimize of a row that no query is left for says that nothing was measured', async () => {
+  const index = new SimHashIndex({ bits: 64, dimensions: 2, vectors: 'float32' });
+  index.add([1, 2]);
+  const { queries, warnings } = await index.optimize();
+  expect([queries, warnings]).toEqual([0, [expect.stringContaining('was not measured')]]);
+});

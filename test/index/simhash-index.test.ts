@@ -329,6 +329,7 @@ describe('bad input', async () => {
     [() => index.addAll(vectors, ['c', 'c']), RangeError, /"ids"\[1\]/],
     [() => index.addAll(vectors, ['c', 4] as never), TypeError, /"ids"\[1\]/],
     [() => index.addAll([vectors[0], [0, 0]], ['c', 'd']), RangeError, /row 1: an all-zero/],
+    [() => index.addAll(new Float32Array(4) as never, ['c']), TypeError, /"batch" expected/],
     [() => index.optimize({ recall: 1.5 }), RangeError, /"recall"/],
     [() => new SimHashIndex().optimize(), Error, /empty/],
   ])('%s is refused by its promise, and nothing changes', async (call, type, message) => {
