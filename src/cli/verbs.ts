@@ -23,7 +23,7 @@ const SHARED = options({
   '--force': 'Replace an output that exists',
   '--json': 'JSON for machines',
   '--from FORMAT: arrow|arrows|parquet|csv|jsonl|npy|text':
-    'Format of the input, where its name does not show it (needed for stdin)',
+    'Format of the input, where neither its name nor its first bytes show it',
   '--types TYPES: list': 'What columns of CSV or JSONL are: year=number,isbn=text,embedding=vector',
   '--text COLUMN': 'Read texts from this column',
   '--vector COLUMN: list': 'Read vectors from this column (INDICES,VALUES: sparse ones from two)',
@@ -33,15 +33,15 @@ const SHARED = options({
   '--counting HOW: raw|log|binary = raw': 'How often a word counts',
   '--tf-idf': 'Weigh rare words more; reads the input once more before',
   '--frequencies FILE': 'Weigh words by a table of frequencies that was made before',
-  '--bits N: integer 1..65535': 'Width of a code (256)',
+  '--bits N: integer 1..65535': 'Width of a code (256; 64 of --projection direct)',
   '--projection NAME: signs|gaussian|hadamard|direct|minwise':
     'Kind of hyperplanes (hadamard for dense vectors, else signs); minwise for sets',
   // No number: seeds reach 2^64 - 1, beyond the integers of float64.
   '--seed N = 0': 'Seed of all that is drawn, as of the hyperplanes',
   '--max-distance N: integer 0..': 'Rows are near that differ in at most N bits',
   '--min-cosine C: number -1..1':
-    'Rows are near at a cosine of C or more: exact, but of ready codes and stdin estimated from ' +
-    'the bits',
+    'Rows are near at a cosine of C or more: exact, but of ready codes, stdin and texts of two ' +
+    'inputs estimated from the bits',
   '--min-jaccard J: number 0..1':
     'Rows are near at a Jaccard similarity of J or more: of sets, as of tokens (texts: 0.6)',
   '--within COLUMN': 'Compare only rows of the same value in this column, as a language',
@@ -149,7 +149,8 @@ export const VERBS: readonly Verb[] = [
           'Vectors to hold with the codes, to rank by exact cosine; texts: sparse [none; dense ' +
           'vectors with --optimize: int8]',
         '--columns NAMES: list':
-          'Carry these columns along, or none (texts that become codes, and all other plain ones)',
+          'Carry these columns along, or none (texts that become codes, and all others but ' +
+          'lists, bytes and JSON)',
         '--memory SIZE: size':
           'Build or optimize more rows than memory holds: at most so much of them at a time, as 2G',
         '--force': 'Replace an index that exists',

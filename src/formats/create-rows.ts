@@ -14,7 +14,7 @@ import { formatOfPath, isTabbed, ROW_FORMATS, type RowEncoder, type RowFormat } 
 
 /** How rows are written. */
 export interface CreateRowsOptions {
-  /** By default as the name says; a stream needs it. */
+  /** By default as the name says; a stream needs it. 'npy' and 'text' are only read. */
   format?: RowFormat;
   /**
    * Replaces an existing file.

@@ -16,15 +16,30 @@ import { isAddress } from './web-source';
 
 /**
  * The files of a folder of shards, a pattern or a list; null for one file or a folder of texts.
- * Files without a byte, as jobs leave them where a part has no rows, are left out.
+ * Files without a byte, packed or not, as jobs leave them where a part has no rows, are left out.
  */
 export async function shardsOf(source: string | readonly string[]): Promise<string[] | null> {
   const files = typeof source === 'string' ? await shardsAt(source) : await listed(source);
   if (files === null) return null;
-  const found = await Promise.all(files.map((file) => (isAddress(file) ? null : stat(file))));
-  // A pipe may have bytes, although its size is 0.
-  const others = files.filter((_, i) => !(found[i]?.isFile() && found[i].size === 0));
+  const areEmpty = await Promise.all(files.map(isEmpty));
+  const others = files.filter((_, i) => !areEmpty[i]);
   return others.length > 0 ? others : files;
+}
+
+/** A larger file is not opened to see whether it has a byte. */
+const MAX_PACKED_NOTHING = 512;
+
+/** Whether a file has no byte once it is unpacked. A pipe may have some, although its size is 0. */
+async function isEmpty(file: string): Promise<boolean> {
+  if (isAddress(file)) return false;
+  const { size } = await stat(file).then((found) => (found.isFile() ? found : { size: Infinity }));
+  if (size === 0 || size > MAX_PACKED_NOTHING) return size === 0;
+  const source = (await ByteSource.open(file)) as ByteSource;
+  try {
+    return (await (await source.uncompressed()).peek(1)).length === 0;
+  } finally {
+    await source.close();
+  }
 }
 
 /** The files of a list of files, folders and patterns. */

@@ -101,7 +101,8 @@ export function notFinite(rows: DenseRows | SparseRows, index: number, row: numb
 /** The error for a row without a direction. */
 export function allZero(row: number): RangeError {
   return new RangeError(
-    `row ${row}: an all-zero vector has no direction (hashAll makes its code null by zero: 'null')`,
+    `row ${row}: an all-zero vector, or a text without tokens, has no direction (hashAll makes ` +
+      "its code null by zero: 'null', of texts by empty: 'null')",
   );
 }
 

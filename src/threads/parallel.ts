@@ -78,7 +78,7 @@ export function threadsFor(
 export function threadsOf(option: LongCall['threads'] = 'auto'): number {
   if (option !== 'auto') return option;
   const given = environmentOf('HALFSPACE_THREADS') || 'auto';
-  const forced = checkThreads('HALFSPACE_THREADS', given === 'auto' ? given : Number(given));
+  const forced = checkThreads('HALFSPACE_THREADS', /^\d+$/.test(given) ? Number(given) : given);
   if (forced !== 'auto') return forced;
   const os = globalThis.process?.getBuiltinModule?.('node:os');
   return os?.availableParallelism() ?? globalThis.navigator?.hardwareConcurrency ?? 1;

@@ -112,6 +112,10 @@ describe('halfspace cluster', () => {
     const { code, stdout } = await run(['cluster', at('index.hs'), '--clusters', '3']);
     expect(code).toBe(0);
     check(rowsOf<Line>(stdout), vectors);
+    // The seed is that of k-means, not of the codes.
+    const other = await run(['cluster', at('index.hs'), '--clusters', '3', '--seed', '4']);
+    expect(other.code).toBe(0);
+    check(rowsOf<Line>(other.stdout), vectors);
   });
 
   it('names clusters of texts by words that set them apart, not by what all share', async () => {

@@ -70,6 +70,7 @@ describe('several inputs', () => {
     write('parts/p0.jsonl', []);
     write('parts/p1.jsonl', a);
     write('parts/p2.jsonl', [doc('p0', 0)]);
+    writeFileSync(at('parts/p3.jsonl.gz'), gzipSync(''));
     const made = await run(['dedup', at('parts'), '--text', 'body', '-o', at('parts.jsonl')]);
     expect([made.code, dropped('parts.jsonl')]).toEqual([0, ['p0']]);
     const apply = ['--apply', at('parts.jsonl'), '-o', at('parts-kept.jsonl')];

@@ -498,6 +498,7 @@ describe('text that many texts share', () => {
   it.each([
     [['--common', 'f.txt', '--extend', 'p.jsonl'], 2, 'does not go with --extend: what is common'],
     [['--common', 'f.txt', '--apply', 'p.jsonl', '-o', 'k.jsonl'], 2, 'does not go with --apply'],
+    [['--apply', 'p.jsonl', '-o', '-'], 2, '--apply writes a file, not stdout'],
     [['--common', 'f.txt'], 1, 'f.txt: no such file or folder'],
     [['--common', 'f.txt', '--max-distance', '9'], 2, '--common does not go with --max-distance'],
     [['--common', 'f.txt', '--tf-idf'], 2, '--common needs texts in a file, compared as sets'],

@@ -126,6 +126,7 @@ describe('explore -o', () => {
     [['vectors.hs', '-o', '-'], 2, 'a name that ends in .html'],
     [['vectors.hs', '-o', 'x.html', '--port', '0'], 2, '--output does not go with --port'],
     [['vectors.hs', '-o', 'x.html', '--plan', 'p.jsonl'], 2, '--plan: that is for the server'],
+    [['vectors.hs', '-o', 'x.html', '--bits', '7'], 1, 'leave out --bits'],
     [['nothing.hs', '-o', 'x.html'], 1, 'no such file or folder'],
   ])('refuses %j', async (words, code, message) => {
     const outcome = await run(['explore', ...words], { cwd: folder });

@@ -251,6 +251,7 @@ describe('the input of fingerprint', () => {
     [['--text', 'one', '--id', 'name'], 2, 'no column "name"'],
     [['--text', 'one', '--tokens', 'letters'], 2, "--tokens expected 'words', 'characters:N'"],
     [['--text', 'one', '--seed', '-1'], 2, '--seed expected an integer'],
+    [['--text', 'one', '--projection', 'hadamard'], 2, 'hadamard is for dense vectors'],
     [['--text', 'one', '--bits', '0'], 2, '--bits expected an integer in 1..65535, got 0'],
     [['--text', 'one', 'another'], 2, 'expected one input, got also another'],
   ])('is refused with %j', async (args, expected, message) => {

@@ -341,6 +341,19 @@ describe('index --append', () => {
     expect(held.stderr).toContain('docs.hs was made with --vectors none, not sparse');
   });
 
+  it('carries columns of single values of any kind', async () => {
+    const { cwd } = await indexed(DOCS, '-o', 'docs.hs', '-q');
+    const row = { id: 'a', text: 'b c', isNew: true, year: 1999, tags: ['x'], of: { x: 1 } };
+    await writeFile(join(cwd, 'kinds.jsonl'), `${JSON.stringify(row)}\n`);
+    await run(['index', 'kinds.jsonl', '--text', 'text', '-o', 'kinds.hs', '-q'], { cwd });
+    const { columnInfo } = await IndexFolder.open(join(cwd, 'kinds.hs'));
+    expect(columnInfo.map(({ name }) => name)).toEqual(['text', 'isNew', 'year']);
+    const found = await run(['search', 'kinds.hs', '--query', 'b', '--filter', 'isNew = true'], {
+      cwd,
+    });
+    expect(rowsOf<{ id: string }>(found.stdout)).toMatchObject([{ id: 'a' }]);
+  });
+
   it('refuses ids that are there, and rows without the carried columns', async () => {
     const { change, cwd } = await indexed(DOCS, '-o', 'docs.hs', '-q');
     const again = await change(DOCS, '-o', 'docs.hs', '--append', '-q');

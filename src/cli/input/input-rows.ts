@@ -45,6 +45,7 @@ import {
   type Reading,
   readingOptions,
   type SourceColumns,
+  sourceWords,
 } from './open-input';
 
 /** Bits of a code. At a cosine of 0 its estimate has a standard error of .1, near 1 less. */
@@ -125,6 +126,11 @@ export async function openInputRows(
   const idColumn = chooseId(call, reader);
   const base = { path, reading, ...source, idColumn, like: like?.options ?? null };
   if (source.kind !== 'text') {
+    const ofTexts = ['tokens', 'tf-idf', 'frequencies', 'counting'].find((name) => call.has(name));
+    // Of two inputs the other may be one of texts.
+    if (ofTexts !== undefined && call.args.length < 2) {
+      call.misuse(`--${ofTexts} is for texts: ${reader.file} has ${sourceWords(source)}`);
+    }
     return new InputRows(call, reader, { ...base, text: null, areSets: false });
   }
   const text = like?.text ?? {
@@ -336,6 +342,9 @@ export class InputRows {
     const usual = dimensions === undefined ? 'signs' : 'hadamard';
     const isOfSets = choice.areSets || call.has('min-jaccard');
     const projection = (call.text('projection') ?? (isOfSets ? 'minwise' : usual)) as Projection;
+    if (projection === 'hadamard' && dimensions === undefined) {
+      call.misuse('--projection hadamard is for dense vectors: texts and sparse rows take another');
+    }
     const seed = call.text('seed') ?? '0';
     if (!/^\d{1,20}$/.test(seed)) {
       call.misuse(`--seed expected an integer in 0..2^64 - 1, got "${seed}"`);

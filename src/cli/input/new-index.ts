@@ -283,15 +283,16 @@ export async function readQueries(
 
 /**
  * Columns to carry: those of `--columns`, or the texts that become codes, which results are read
- * by, and all other plain ones.
+ * by, and all others of single values.
  */
 function carriedColumns(call: Call, source: InputRows): readonly string[] {
   if (call.has('columns')) return namedColumns(call, source.reader);
   const { kind, columns: hashed } = source.choice;
   const texts = kind === 'text' ? hashed.slice(0, 1) : [];
-  const plain = source.reader.columns.filter(({ fits }) =>
-    fits.some((fit) => fit === 'text' || fit === 'number' || fit === 'id'),
-  );
-  const others = source.otherColumns.filter((name) => plain.some((column) => column.name === name));
+  const ofMany = source.reader.columns.filter(({ type }) => OF_MANY.test(type));
+  const others = source.otherColumns.filter((name) => ofMany.every((one) => one.name !== name));
   return [...texts, ...others];
 }
+
+/** Types of columns of several values a row, or of bytes, as Arrow calls them. */
+const OF_MANY = /^(Json|Struct|Map|\w*(List|Binary|Union))/;

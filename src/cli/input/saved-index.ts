@@ -88,7 +88,9 @@ export function refuseOtherSettings(
   const { bits, seed, projection, vectors } = folder.options;
   const text = folder.text !== null && 'tokens' in folder.text ? folder.text : null;
   const ofText = text && { tokens: text.tokens, counting: text.counting };
-  const own = { bits, seed, projection, vectors, ...ofText };
+  // That of k-means is of the call.
+  const drawn = call.has('clusters') ? {} : { seed };
+  const own = { bits, ...drawn, projection, vectors, ...ofText };
   for (const [name, value] of Object.entries(own)) {
     const given = call.has(name) ? call.text(name) : undefined;
     if (given === undefined || given === String(value)) continue;

@@ -33,6 +33,7 @@ export async function openBytes(
   target: string,
   inputs: readonly string[],
 ): Promise<(bytes: Uint8Array) => Promise<void>> {
+  if (target === '-') call.misuse('-o expected the name of a file, not stdout');
   const output = await openFile(target, { force: call.has('force'), inputs });
   call.atEnd(() => output.abort());
   return async (bytes) => {

@@ -267,6 +267,7 @@ async function applyPlanOf(call: Call, input: Input): Promise<0> {
   const output = call.text('output');
   if (output === undefined) call.misuse('--apply PLAN writes the kept rows: -o OUT is missing');
   if (input === '-') call.misuse('--apply reads a file, not stdin');
+  if (output === '-') call.misuse('--apply writes a file, not stdout');
   if (typeof input === 'string' && (await isIndexFolder(input))) {
     call.misuse(`${input} is an index: drop ids from it by halfspace index ${input} --remove IDS`);
   }

@@ -15,6 +15,7 @@ import {
   likenessOf,
   openFolder,
   positionsIn,
+  refuseOtherSettings,
   rowsThatMeet,
 } from '../../cli/input/saved-index';
 import { beginning, counted, excerpt, jsonOf } from '../../cli/output/figures';
@@ -48,6 +49,7 @@ export async function openExplored(
   const opened = { path, inStage: call.long };
   if (await isIndexFolder(path)) {
     const folder = await openFolder(call, path);
+    refuseOtherSettings(call, folder);
     const index = await call.long(`opening ${basename(path)}`, (work) => folder.index(work));
     const columns = await folder.columns();
     const given = call.text('text');

@@ -39,7 +39,8 @@ export function valuesOf(data: Data, firstRow = 0): unknown[] {
  */
 export function idsOf({ data, firstRow }: Chunk): Ids {
   for (let row = 0; data.nullCount > 0 && row < data.length; row++) {
-    if (!data.getValid(row)) throw new Error(`row ${firstRow + row}: the id is null`);
+    if (data.getValid(row)) continue;
+    throw new Error(`row ${firstRow + row}: the id is null (--id none: rows go by numbers)`);
   }
   // Everything but integers becomes text, also the entries of a dictionary of integers.
   if (data.typeId === Type.Int) {
