@@ -5,7 +5,7 @@
  * found. Of each group the first row in that order is kept (`orderBy`).
  */
 
-import { ascending, keyOfBytes } from '../base/arrays';
+import { ascending, keyOfBytes, valuesAt } from '../base/arrays';
 import { wrongType, wrongValue } from '../base/check';
 import type { LongWork } from '../base/long-work';
 import type { CommonText } from './common-text';
@@ -49,23 +49,35 @@ export async function headsOf(
   const different = first === null ? order : order.filter((_, i) => first[i] === i);
   const { length } = different;
   const found = grouping === 'components' ? new Components(length) : new Stars(length, isExact);
-  const take = (batch: OrderedPairs) => found.take(batch);
-  const isOpen = (a: number, b: number) =>
-    found.isOpen(a, b) && (common === undefined || common.areNear(different[a], different[b]));
   const { group } = near;
-  // Where distances decide, only the first of equal codes is paired with others.
-  const wanted = {
-    ...near,
-    ...(group && { group: Int32Array.from(different, (row) => group[row]) }),
-    equal: isExact ? 'all' : 'first',
-    rests: common?.rests,
-    // Exact similarities cost most: not for pairs that change nothing any more.
-    ...(isExact && { isOpen, isHead: (a: number) => found.isHead(a) }),
-  } as const;
-  await eachPairs(await reordered(rows, different, work), null, wanted, take, work);
+  // The places of rows that pairs are looked for among: all, then those that are left.
+  for (let open: Uint32Array | null = ascending(length); open !== null; ) {
+    const places: Uint32Array = open;
+    const some = valuesAt(different, places);
+    const isOpen = (a: number, b: number) =>
+      found.isOpen(places[a], places[b]) &&
+      (common === undefined || common.areNear(some[a], some[b]));
+    const wanted = {
+      ...near,
+      ...(group && { group: Int32Array.from(some, (row) => group[row]) }),
+      // Where distances decide, only the first of equal codes is paired with others.
+      equal: isExact ? 'all' : 'first',
+      rests: common?.rests,
+      isHead: (a: number) => found.isHead(places[a]),
+      // Exact similarities cost most: not for pairs that change nothing any more.
+      ...(isExact && { isOpen }),
+    } as const;
+    const take = ({ a, b, distances }: OrderedPairs) =>
+      found.take({ a: valuesAt(places, a), b: valuesAt(places, b), distances });
+    const part = work.part((done, total) => {
+      return [length - places.length + (places.length * done) / total, length];
+    });
+    const left = await eachPairs(await reordered(rows, some, part), null, wanted, take, part);
+    open = left && valuesAt(places, left);
+  }
   const heads = ascending(rows.codes.count);
-  const places = found.result();
-  for (let i = 0; i < length; i++) heads[different[i]] = different[places[i]];
+  const result = found.result();
+  for (let i = 0; i < length; i++) heads[different[i]] = different[result[i]];
   first?.forEach((place, i) => {
     heads[order[i]] = heads[order[place]];
   });

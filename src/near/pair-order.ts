@@ -9,7 +9,7 @@
  * Rows of a second collection are numbered behind those of the first.
  */
 
-import { byGroup, grown, toStarts } from '../base/arrays';
+import { ascending, byGroup, grown, toStarts } from '../base/arrays';
 import { newSecret } from '../base/hash-tables';
 import type { LongWork } from '../base/long-work';
 import type { Codes } from '../codes/codes';
@@ -195,15 +195,20 @@ interface PairOrder extends Omit<JoinWanted, 'range'> {
   readonly isFirstOnly: boolean;
   /** Most pairs of distinct codes to be held; tests make it small. */
   readonly maxHeld?: number;
+  /** Within one collection: false for a row whose pairs with later near rows are not wanted. */
+  readonly isHead?: ((row: number) => boolean) | undefined;
 }
 
-/** Passes on all pairs of rows in order, in batches. */
+/**
+ * Passes on all pairs of rows in order, in batches. Where half of the rows behind a window are
+ * needless by then, it stops there, and returns the others: pairs among these are left to find.
+ */
 export async function pairsInOrder(
   codes: DistinctCodes,
   order: PairOrder,
   send: Send<OrderedPairs>,
   work: LongWork,
-): Promise<void> {
+): Promise<Uint32Array | null> {
   const { left, distinctOfRow } = codes;
   const held = new Held(codes, order);
   const out = new Batch(codes);
@@ -222,8 +227,12 @@ export async function pairsInOrder(
       if (out.isFull) await send(out.take());
       if (row % STEP_ROWS === 0) await work.step();
     }
+    if (out.count > 0) await send(out.take());
+    const rest = ascending(left.end).subarray(held.to);
+    const needed = rest.filter((row) => !held.isNeedless(row));
+    if (2 * needed.length < rest.length) return needed;
   }
-  if (out.count > 0) await send(out.take());
+  return null;
 }
 
 /** Pairs of distinct codes, each from the one that has a row in the window. */
@@ -236,6 +245,7 @@ class Held {
   /** False where pairs must differ in some bits: equal codes do not. */
   readonly #hasEqual: boolean;
   readonly #isOne: boolean;
+  readonly #isHead: (row: number) => boolean;
   /** Pairs that may be held before the window is cut. */
   readonly #maxHeld: number;
   /** For each distinct code its first row in the window, or NONE; null where code i is row i. */
@@ -247,8 +257,12 @@ class Held {
   /** After `sort`: the pairs of distinct code s are `#starts[s]` to `#starts[s + 1] - 1`. */
   readonly #starts: Uint32Array;
 
-  constructor(codes: DistinctCodes, { isFirstOnly, maxHeld = MAX_HELD, differ = [] }: PairOrder) {
+  constructor(
+    codes: DistinctCodes,
+    { isFirstOnly, maxHeld = MAX_HELD, differ = [], isHead = () => true }: PairOrder,
+  ) {
     this.#codes = codes;
+    this.#isHead = isHead;
     this.#isFirstOnly = isFirstOnly;
     this.#hasEqual = differ.length === 0;
     this.#isOne = codes.left === codes.right;
@@ -283,6 +297,14 @@ class Held {
     return [from, left.distinctBefore(this.to, count)];
   }
 
+  /** True of a row that has no pairs: no head, and no equal row is paired with it alone. */
+  isNeedless(row: number): boolean {
+    if (this.#isHead(row)) return false;
+    const { left } = this.#codes;
+    const distinct = distinctAt(this.#codes, row);
+    return !this.#isFirstOnly || distinct === NONE || left.lastOf(distinct) === row;
+  }
+
   /** Takes hits of the join: two distinct codes and their distance. */
   takeHits(hits: Uint32Array, count: number): void {
     const areRows = this.#codes.distinctOfRow === null;
@@ -297,7 +319,9 @@ class Held {
   #take(first: number, other: number, distance: number): void {
     const row = this.#rowOf(first);
     if (row === NONE) return;
-    const { right } = this.#codes;
+    const { right, distinctOfRow } = this.#codes;
+    const isAlone = this.#isFirstOnly || distinctOfRow === null;
+    if (isAlone && !this.#isHead(row)) return;
     const last = this.#isFirstOnly ? right.firstOf(other) : right.lastOf(other);
     if (last === NONE || (this.#isOne && last < row)) return;
     if (this.#count === this.#firsts.length) {
@@ -372,9 +396,9 @@ class Held {
   appendPairs(row: number, out: Batch): void {
     const { left, right } = this.#codes;
     const distinct = distinctAt(this.#codes, row);
-    if (distinct === NONE) return;
+    if (distinct === NONE || this.isNeedless(row)) return;
     const from = this.#starts[distinct];
-    const end = this.#starts[distinct + 1];
+    const end = this.#isHead(row) ? this.#starts[distinct + 1] : from;
     const { starts, rows } = right;
     // Most rows have no pair: no code is near theirs, and none is equal that is not their own.
     const own = this.#isOne ? 1 : 0;

@@ -107,17 +107,20 @@ export function pairs(
 /** Checked options with both collections; `right` is null for pairs within one. */
 type Request = ReturnType<typeof requestOf> & Omit<PassedOn, 'equal'>;
 
-/** Passes on the batches of `pairs`, for other work. */
+/**
+ * Passes on the batches of `pairs`, for other work. Returns the rows whose pairs are left to find,
+ * where others became needless (`pairsInOrder`); else null.
+ */
 export async function eachPairs(
   left: Rows,
   right: Rows | null,
   options: Nearness & Pick<PairsOptions, 'group'> & PassedOn,
   send: Send<PairBatch>,
   work: LongWork,
-): Promise<void> {
+): Promise<Uint32Array | null> {
   const { equal, isOpen, isHead, rests, ...near } = options;
   const request = requestOf(left, right, near, equal);
-  await findPairs({ ...request, isOpen, isHead, rests }, send, work);
+  return findPairs({ ...request, isOpen, isHead, rests }, send, work);
 }
 
 /** Which pairs `eachPairs` passes on. */
@@ -179,7 +182,11 @@ function requestOf(
 }
 
 /** Passes on all batches: pairs by codes or sets, less those that similarities leave out. */
-async function findPairs(request: Request, send: Send<PairBatch>, work: LongWork): Promise<void> {
+async function findPairs(
+  request: Request,
+  send: Send<PairBatch>,
+  work: LongWork,
+): Promise<Uint32Array | null> {
   const { left, right, exact, isOpen } = request;
   const quiet = work.quiet();
   const check = async (pairs: OrderedPairs) => {
@@ -197,12 +204,13 @@ async function findPairs(request: Request, send: Send<PairBatch>, work: LongWork
     if (near.a.length === 0) return;
     await send({ ...near, similarities: found.filter((_, i) => isNear(i)) });
   };
-  if (request.bySets) await pairsOfSets(request, check, work);
-  else {
-    const masks = request.maxDistance + request.differ.length;
-    const codes = await distinctOf(request.codes, right?.codes ?? null, masks, quiet);
-    await pairsInOrder(codes, request, check, work);
+  if (request.bySets) {
+    await pairsOfSets(request, check, work);
+    return null;
   }
+  const masks = request.maxDistance + request.differ.length;
+  const codes = await distinctOf(request.codes, right?.codes ?? null, masks, quiet);
+  return pairsInOrder(codes, request, check, work);
 }
 
 /** False for a row that is all-zero or an empty set, whose similarities are said to be 0. */

@@ -119,6 +119,48 @@ describe('by cosine', async () => {
   });
 });
 
+describe('of so many near rows that their pairs are not held at once', () => {
+  // 5,000,000 pairs and more, and between them rows that are near to one other.
+  const count = 5200;
+  const draws = new Draws('crowd');
+  const rows = Array.from({ length: count }, (_, row) => row);
+
+  it('by distance, equal codes among them', async () => {
+    const centre = draws.bytes(8);
+    const codes = Codes.allocate(count, { bits: 64 });
+    for (const row of rows) {
+      const code = codes.at(row);
+      code.set(row % 10 === 3 ? draws.bytes(8) : row % 10 === 4 ? codes.at(row - 1) : centre);
+      for (let flips = draws.integer(9); flips > 0; flips--) {
+        const bit = draws.integer(64);
+        code[bit >> 3] ^= 1 << (bit & 7);
+      }
+    }
+    const { groupOf } = await groupRows(codes, { maxDistance: 12 });
+    const near: Near = (a, b) => bitsApart(codes.at(a), codes.at(b)) <= 12;
+    const names = namesByLoops('star', rows, near);
+    expect([...groupOf]).toEqual(rows.map((row) => names.get(row)));
+  });
+
+  it('by cosine', async () => {
+    const centre = draws.gaussians(16);
+    const vectors: Float64Array[] = [];
+    for (const row of rows) {
+      const noise = Float64Array.from(draws.gaussians(16));
+      const from = row % 10 === 4 ? vectors[row - 1] : centre;
+      vectors.push(row % 10 === 3 ? noise : noise.map((value, i) => from[i] + 0.25 * value));
+    }
+    const index = new SimHashIndex({
+      ...{ bits: 64, dimensions: 16, projection: 'hadamard', vectors: 'float32' },
+    });
+    await index.addAll(vectors);
+    const { groupOf } = await groupRows(index, { minCosine: 0.94, maxDistance: 64 });
+    const near: Near = (a, b) => Math.cos(angleBetween(vectors[a], vectors[b])) >= 0.94;
+    const names = namesByLoops('star', rows, near);
+    expect([...groupOf]).toEqual(rows.map((row) => names.get(row)));
+  });
+});
+
 it('null rows are in no group', async () => {
   const given = collection('all equal', 16, 64, 1);
   const codes = Codes.from(given.bytes, { bits: 64, validity: Uint8Array.of(0xff, 0x0f) });
