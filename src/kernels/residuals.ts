@@ -227,9 +227,8 @@ export interface EntryList {
 /** The entries within the last limit that a search found, by weight. */
 export interface FoundEntries {
   readonly weights: Uint32Array;
-  /** Of equal weights ascending; null where the positions say which rows they are. */
+  /** Null where positions in the one list of entries that there is say which rows they are. */
   readonly rows: Uint32Array | null;
-  /** Where the rows are, in the one list of entries that there is; in no order of equal weights. */
   readonly positions: Uint32Array | null;
 }
 
@@ -320,12 +319,14 @@ export class EntrySearch {
     this.#drain();
   }
 
-  /** With `needsRows` by row; else by position where there is one list, without a look-up. */
-  found(needsRows: boolean): FoundEntries {
-    const [only] = this.#looked;
+  /** With `isOfRows` rows, of equal weights ascending; else what is at hand, in any order. */
+  found(isOfRows: boolean): FoundEntries {
     const isOne = this.#looked.length === 1 && this.#kept.length === 0;
-    const sorted = isOne && !needsRows && only.list.positions !== undefined && only.sorted();
-    if (sorted) return sorted;
+    const sorted = isOne && !isOfRows ? this.#looked[0].sorted() : null;
+    if (sorted !== null) {
+      this.#looked.length = 0;
+      return sorted;
+    }
     this.#drain();
     const end = keyOf((this.#last?.[LIMIT] ?? 0) + 1, 0);
     const keys = Float64Array.from(this.#kept.filter((key) => key < end)).sort();
@@ -406,16 +407,19 @@ class Looked {
   sorted(): FoundEntries | null {
     if (!searchKernels(this.#memory).sortHits(this.state.byteOffset)) return null;
     const hits = this.#hits;
-    const length = hits.length / 2;
-    const numbers = new Uint32Array(hits.length);
-    const named = this.list.positions ?? null;
-    for (let i = 0; i < length; i++) {
-      numbers[i] = hits[2 * i + 1];
-      numbers[length + i] = named === null ? hits[2 * i] : named[hits[2 * i]];
+    const all = new Uint32Array(hits.length / 2);
+    for (let i = 0; i < all.length; i++) all[i] = hits[2 * i + 1];
+    const weights = all.subarray(0, wantedOf(all, this.state[WANT]));
+    const names = new Uint32Array(weights.length);
+    const { positions } = this.list;
+    for (let i = 0; i < names.length; i++) {
+      const code = hits[2 * i];
+      if (positions === undefined) names[i] = this.list.rowOf(code);
+      else names[i] = positions === null ? code : positions[code];
     }
-    const count = wantedOf(numbers.subarray(0, length), this.state[WANT]);
-    const positions = numbers.subarray(length, length + count);
-    return { weights: numbers.subarray(0, count), rows: null, positions };
+    return positions === undefined
+      ? { weights, rows: names, positions: null }
+      : { weights, rows: null, positions: names };
   }
 }
 
