@@ -40,8 +40,8 @@ const SHARED = options({
   '--seed N = 0': 'Seed of all that is drawn, as of the hyperplanes',
   '--max-distance N: integer 0..': 'Rows are near that differ in at most N bits',
   '--min-cosine C: number -1..1':
-    'Rows are near at a cosine of C or more: exact, but of ready codes, stdin and texts of two ' +
-    'inputs estimated from the bits',
+    'Rows are near at a cosine of C or more: exact, but of ready codes and stdin estimated from ' +
+    'the bits',
   '--min-jaccard J: number 0..1':
     'Rows are near at a Jaccard similarity of J or more: of sets, as of tokens (texts: 0.6)',
   '--within COLUMN': 'Compare only rows of the same value in this column, as a language',

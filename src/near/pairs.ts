@@ -40,6 +40,8 @@ export interface PairsOptions extends Nearness, LongCall {
   group?: Int32Array;
   /** @internal Sets of bits: codes of a pair agree in the first, and in no other one entirely. */
   cell?: readonly (readonly number[])[] | undefined;
+  /** @internal Vectors of the second collection, where `vectors` are of the first. */
+  others?: SparseVectors | undefined;
 }
 
 /** Pairs of rows in the order of (a, b); a < b within one collection. */
@@ -51,7 +53,7 @@ export interface PairBatch extends OrderedPairs {
   readonly similarities: Float64Array | null;
 }
 
-const OPTIONS = { ...NEARNESS, group: null, cell: null, ...LONG_CALL };
+const OPTIONS = { ...NEARNESS, group: null, cell: null, others: null, ...LONG_CALL };
 
 /**
  * 'all' pairs each of many equal rows with all others; 'first' pairs only the first of them with
@@ -140,16 +142,17 @@ interface PassedOn {
 /** Checks the options of a join against the rows. */
 function requestOf(
   given: Rows,
-  right: Rows | null,
+  other: Rows | null,
   options: PairsOptions,
   equal: EqualRows = 'all',
 ) {
   const known = checkOptions(options, OPTIONS);
-  const { minCosine, minJaccard, vectors, group } = known;
-  if (right !== null && vectors !== undefined) {
+  const { minCosine, minJaccard, vectors, others, group } = known;
+  if (other !== null && vectors !== undefined && others === undefined) {
     throw new TypeError('"vectors" are of one collection: for two, make indexes that hold them');
   }
   const left = withVectors(given, vectors);
+  const right = other && withVectors(other, others);
   if (right !== null) checkComparable(left, right);
   const { bits, origin } = left.codes;
   const asked = checkLeast(known, origin?.projection) ?? null;

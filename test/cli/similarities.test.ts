@@ -61,6 +61,40 @@ it('pairs --min-jaccard are the true pairs of the sets of tokens, with their sim
   expect(stderr).toMatch(/compared exactly: (> )?99\.9 % of the pairs at 0\.7 are found/);
 });
 
+it('pairs of the texts of two files are exact too', async () => {
+  const { folder } = await written();
+  const half = texts.length / 2;
+  const files = [0, half].map((first) => ({ first, file: join(folder, `from-${first}.jsonl`) }));
+  for (const { first, file } of files) {
+    const own = texts.slice(first, first + half).map((text) => JSON.stringify({ text }));
+    await writeFile(file, own.join('\n'));
+  }
+  const two = ['pairs', ...files.map(({ file }) => file), '--text', 'text'];
+  const { code, stdout, stderr } = await run([...two, '--min-jaccard', '.6']);
+  expect(code).toBe(0);
+  const truth: string[] = [];
+  for (let a = 0; a < half; a++) {
+    for (let b = 0; b < half; b++) {
+      const jaccard = jaccardOf(a, half + b);
+      if (jaccard >= 0.6) truth.push(JSON.stringify({ a, b, jaccard: jaccard.toFixed(9) }));
+    }
+  }
+  expect(truth.length).toBeGreaterThan(20);
+  const found = stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+    .map(({ a, b, jaccard }) => JSON.stringify({ a, b, jaccard: jaccard.toFixed(9) }));
+  expect(truth).toEqual(expect.arrayContaining(found));
+  expect(found.length / truth.length).toBeGreaterThan(0.97);
+  expect(stderr).toMatch(/compared exactly: 99(\.\d+)? % of the pairs at 0\.6 are found/);
+  const byCosine = await run([...two, '--min-cosine', '.75']);
+  expect(byCosine.stderr).toContain('compared exactly');
+  for (const line of byCosine.stdout.trim().split('\n')) {
+    expect(JSON.parse(line).cosine).toBeGreaterThanOrEqual(0.75);
+  }
+});
+
 it('a plan by --min-jaccard or --min-cosine has no row below it, and applies', async () => {
   const { folder, file } = await written();
   for (const [option, column] of [

@@ -114,6 +114,6 @@ it('refuses what is no text, and counts as it is told', async () => {
   expect(hasherOf(words, { counting: 'binary' }).vectorize('tea tea').values[0]).toBe(1);
   const strict = new TextHasher({ projection: 'minwise' });
   await expect(strict.hashAll(['tea', ''])).rejects.toThrow(
-    'row 1: an all-zero vector has no direction',
+    'row 1: an all-zero vector, or a text without tokens, has no direction',
   );
 });

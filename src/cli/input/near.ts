@@ -67,7 +67,7 @@ export function bandsOf(call: Call): (bits: number) => MinBands | null {
   return (bits) => bandsFor(call.number(LEAST[1]) ?? NEAR_JACCARD, bits);
 }
 
-/** What the options mean for two collections, or for one whose rows cannot be compared exactly. */
+/** What the options mean for collections whose rows cannot be compared exactly. */
 export function estimatedNearness(
   call: Call,
   { bits, measure }: Pick<Collection, 'bits' | 'measure'>,
@@ -97,12 +97,54 @@ export async function nearnessOf(call: Call, rows: Collection): Promise<SaidNear
   if (vectors !== null) return { ...near, maxDistance: given };
   const found = await candidates(call, rows, { measure, least, maxDistance: given });
   const held = await vectorsOf(call, rows, found.isCandidate);
-  call.say(
-    `near are rows at a ${similarityWords(measure)} of ${least} or more, compared exactly: ` +
-      `${percent(found.caught)} of the pairs at ${least} are found, and more of those above`,
-  );
+  sayExact(call, { measure, least, caught: found.caught });
   const maxDistance = isOfSets ? given : found.maxDistance;
   return { ...near, maxDistance, vectors: held };
+}
+
+/**
+ * The same for two collections, whose pairs are exact where both have vectors, or can be read
+ * again.
+ */
+export async function nearnessOfTwo(
+  call: Call,
+  left: Collection,
+  right: Collection,
+): Promise<SaidNearness & { readonly others?: SparseVectors }> {
+  const { measure, bits } = left;
+  const least = leastOf(call, measure);
+  const both = [left, right];
+  const areHeld = both.every(({ vectors }) => vectors !== null);
+  const canRead = both.every(({ vectors, input }) => vectors === null && input?.canReadAgain);
+  if (least === undefined || !(areHeld || canRead)) return estimatedNearness(call, left);
+  const isOfSets = measure === JACCARD;
+  const near = isOfSets ? { minJaccard: least } : { minCosine: least };
+  const given = call.number('max-distance');
+  if (areHeld) return { ...near, maxDistance: given };
+  const maxDistance = given ?? catchingDistance(measure, { least, bits, probability: CAUGHT });
+  const [ours, theirs] = both.map(({ count }) => new Uint8Array(count));
+  const mark = ({ a, b }: PairBatch) => {
+    for (let i = 0; i < a.length; i++) ours[a[i]] = theirs[b[i]] = 1;
+  };
+  const [one, other] = both.map(({ source }) => rowsOfCodes(source as Codes));
+  await call.long('comparing', (work) =>
+    eachPairs(one, other, { maxDistance }, mark, new LongWork(work)),
+  );
+  const vectors = await vectorsOf(call, left, ours);
+  const others = await vectorsOf(call, right, theirs);
+  sayExact(call, { measure, least, caught: catchShare(measure, { least, bits, maxDistance }) });
+  return { ...near, maxDistance: isOfSets ? given : maxDistance, vectors, others };
+}
+
+/** Says that similarities are exact, and what share of the pairs at the least one is found. */
+function sayExact(
+  call: Call,
+  { measure, least, caught }: { measure: Measure; least: number; caught: number },
+): void {
+  call.say(
+    `near are rows at a ${similarityWords(measure)} of ${least} or more, compared exactly: ` +
+      `${percent(caught)} of the pairs at ${least} are found, and more of those above`,
+  );
 }
 
 interface Found {

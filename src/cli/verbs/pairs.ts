@@ -12,8 +12,8 @@ import { type Collection, type CollectionNeeds, readCollection } from '../input/
 import {
   bandsOf,
   checkNearness,
-  estimatedNearness,
   nearnessOf,
+  nearnessOfTwo,
   type Within,
   withinOf,
 } from '../input/near';
@@ -34,9 +34,7 @@ export async function run(call: Call): Promise<0> {
   const writer = await openOutput(call, { inputs: args, header: { kind: 'pairs' } });
   const within = withinOf(call);
   const [left, right] = await collections(call, args, within);
-  // Between two collections similarities are exact only if both hold their vectors.
-  const isExact = right === null || (left.vectors !== null && right.vectors !== null);
-  const near = isExact ? await nearnessOf(call, left) : estimatedNearness(call, left);
+  const near = await (right === null ? nearnessOf(call, left) : nearnessOfTwo(call, left, right));
   const columnsOf = pairColumns(left, { a: left.ids, b: (right ?? left).ids });
   const found = await call.long('comparing', async (work) => {
     const cell = call
