@@ -34,6 +34,8 @@ const CAUGHT_WITH_KEYS = 0.9999;
 /** When rows are near. */
 type SaidNearness = Pick<Nearness, 'maxDistance' | 'minCosine' | 'minJaccard'> & {
   readonly vectors?: SparseVectors;
+  /** Of the second collection. */
+  readonly others?: SparseVectors;
 };
 
 const LEAST = ['min-cosine', 'min-jaccard'] as const;
@@ -84,109 +86,80 @@ export function estimatedNearness(
   return { maxDistance };
 }
 
-/** What the options mean for a collection; says so, and what the default for texts is. */
-export async function nearnessOf(call: Call, rows: Collection): Promise<SaidNearness> {
-  const { measure, vectors, input } = rows;
-  const least = leastOf(call, measure);
-  if (least === undefined || (vectors === null && !input?.canReadAgain)) {
-    return estimatedNearness(call, rows);
-  }
-  const isOfSets = measure === JACCARD;
-  const near = isOfSets ? { minJaccard: least } : { minCosine: least };
-  const given = call.number('max-distance');
-  if (vectors !== null) return { ...near, maxDistance: given };
-  const found = await candidates(call, rows, { measure, least, maxDistance: given });
-  const held = await vectorsOf(call, rows, found.isCandidate);
-  sayExact(call, { measure, least, caught: found.caught });
-  const maxDistance = isOfSets ? given : found.maxDistance;
-  return { ...near, maxDistance, vectors: held };
-}
-
 /**
- * The same for two collections, whose pairs are exact where both have vectors, or can be read
- * again.
+ * What the options mean for a collection, or for two; says so, and what the default for texts is.
+ * Pairs are exact where all rows have vectors, or can be read again.
  */
-export async function nearnessOfTwo(
+export async function nearnessOf(
   call: Call,
-  left: Collection,
-  right: Collection,
-): Promise<SaidNearness & { readonly others?: SparseVectors }> {
-  const { measure, bits } = left;
+  rows: Collection,
+  other: Collection | null = null,
+): Promise<SaidNearness> {
+  const { measure, bits } = rows;
   const least = leastOf(call, measure);
-  const both = [left, right];
-  const areHeld = both.every(({ vectors }) => vectors !== null);
-  const canRead = both.every(({ vectors, input }) => vectors === null && input?.canReadAgain);
-  if (least === undefined || !(areHeld || canRead)) return estimatedNearness(call, left);
+  const all = other === null ? [rows] : [rows, other];
+  const areHeld = all.every(({ vectors }) => vectors !== null);
+  const canRead = all.every(({ vectors, input }) => vectors === null && input?.canReadAgain);
+  if (least === undefined || !(areHeld || canRead)) return estimatedNearness(call, rows);
   const isOfSets = measure === JACCARD;
   const near = isOfSets ? { minJaccard: least } : { minCosine: least };
   const given = call.number('max-distance');
   if (areHeld) return { ...near, maxDistance: given };
-  const maxDistance = given ?? catchingDistance(measure, { least, bits, probability: CAUGHT });
-  const [ours, theirs] = both.map(({ count }) => new Uint8Array(count));
-  const mark = ({ a, b }: PairBatch) => {
-    for (let i = 0; i < a.length; i++) ours[a[i]] = theirs[b[i]] = 1;
-  };
-  const [one, other] = both.map(({ source }) => rowsOfCodes(source as Codes));
-  await call.long('comparing', (work) =>
-    eachPairs(one, other, { maxDistance }, mark, new LongWork(work)),
-  );
-  const vectors = await vectorsOf(call, left, ours);
-  const others = await vectorsOf(call, right, theirs);
-  sayExact(call, { measure, least, caught: catchShare(measure, { least, bits, maxDistance }) });
-  return { ...near, maxDistance: isOfSets ? given : maxDistance, vectors, others };
-}
-
-/** Says that similarities are exact, and what share of the pairs at the least one is found. */
-function sayExact(
-  call: Call,
-  { measure, least, caught }: { measure: Measure; least: number; caught: number },
-): void {
+  const within = (probability: number) =>
+    given ?? catchingDistance(measure, { least, bits, probability });
+  const ofKeys = other === null ? await candidatesByKeys(call, rows, within, least) : null;
+  const found = ofKeys ?? (await candidatesByDistance(call, all, within(CAUGHT)));
+  const [ours, theirs] = found.areCandidates;
+  const vectors = await vectorsOf(call, rows, ours);
+  const ofTwo = other !== null && { others: await vectorsOf(call, other, theirs) };
+  const caught = found.share * catchShare(measure, { least, bits, maxDistance: found.maxDistance });
   call.say(
     `near are rows at a ${similarityWords(measure)} of ${least} or more, compared exactly: ` +
       `${percent(caught)} of the pairs at ${least} are found, and more of those above`,
   );
+  return { ...near, maxDistance: isOfSets ? given : found.maxDistance, vectors, ...ofTwo };
 }
 
 interface Found {
-  readonly isCandidate: Uint8Array;
-  /** Share of the pairs at the least similarity both of whose rows are candidates, at least. */
-  readonly caught: number;
+  /** By collection 1 for each row that is a candidate. */
+  readonly areCandidates: readonly Uint8Array[];
   readonly maxDistance: number;
+  /** Share of the pairs within the distance both of whose rows are candidates, at least. */
+  readonly share: number;
 }
 
-/** Finds candidates by the keys of the rows where few other rows share a key, else by distance. */
-async function candidates(
+/** Candidates by the keys of rows; null without keys, and where many other rows share them. */
+async function candidatesByKeys(
   call: Call,
-  { source, input, count, bits }: Collection,
-  { measure, least, maxDistance }: { measure: Measure; least: number; maxDistance?: number },
-): Promise<Found> {
-  const codes = source as Codes;
-  const found = (isCandidate: Uint8Array, distance: number, share = 1): Found => ({
-    isCandidate,
-    caught: share * catchShare(measure, { least, bits, maxDistance: distance }),
-    maxDistance: distance,
-  });
-  const within = (probability: number) =>
-    maxDistance ?? catchingDistance(measure, { least, bits, probability });
+  { source, input }: Collection,
+  within: (probability: number) => number,
+  least: number,
+): Promise<Found | null> {
   const keys = input?.keys;
-  if (keys) {
-    const distance = within(CAUGHT_WITH_KEYS);
-    const rowKeys = { keys: keys.all(), count: keys.bands.count };
-    const near = await call.long('comparing', (work) =>
-      nearRows(codes, rowKeys, distance, new LongWork(work)),
-    );
-    if (near !== null) return found(near, distance, caughtBy(keys.bands, least));
-  }
-  const distance = within(CAUGHT);
-  const isCandidate = new Uint8Array(count);
-  const mark = ({ a, b }: PairBatch) => {
-    for (let i = 0; i < a.length; i++) isCandidate[a[i]] = isCandidate[b[i]] = 1;
-  };
-  const near = { maxDistance: distance, equal: 'first' } as const;
-  await call.long('comparing', (work) =>
-    eachPairs(rowsOfCodes(codes), null, near, mark, new LongWork(work)),
+  if (!keys) return null;
+  const maxDistance = within(CAUGHT_WITH_KEYS);
+  const rowKeys = { keys: keys.all(), count: keys.bands.count };
+  const near = await call.long('comparing', (work) =>
+    nearRows(source as Codes, rowKeys, maxDistance, new LongWork(work)),
   );
-  return found(isCandidate, distance);
+  return near && { areCandidates: [near], maxDistance, share: caughtBy(keys.bands, least) };
+}
+
+/** The rows that are within a distance of others: of one collection, or of two. */
+async function candidatesByDistance(
+  call: Call,
+  all: readonly Collection[],
+  maxDistance: number,
+): Promise<Found> {
+  const areCandidates = all.map(({ count }) => new Uint8Array(count));
+  const [ours, theirs = ours] = areCandidates;
+  const mark = ({ a, b }: PairBatch) => {
+    for (let i = 0; i < a.length; i++) ours[a[i]] = theirs[b[i]] = 1;
+  };
+  const [one, other = null] = all.map(({ source }) => rowsOfCodes(source as Codes));
+  const near = { maxDistance, equal: other === null ? 'first' : 'all' } as const;
+  await call.long('comparing', (work) => eachPairs(one, other, near, mark, new LongWork(work)));
+  return { areCandidates, maxDistance, share: 1 };
 }
 
 /**

@@ -9,14 +9,7 @@ import { type ColumnData, type Ids, type PairBatch, pairs, RowBatch } from '../.
 import { isIndexFolder } from '../../store/generations';
 import type { Call } from '../call';
 import { type Collection, type CollectionNeeds, readCollection } from '../input/collection';
-import {
-  bandsOf,
-  checkNearness,
-  nearnessOf,
-  nearnessOfTwo,
-  type Within,
-  withinOf,
-} from '../input/near';
+import { bandsOf, checkNearness, nearnessOf, type Within, withinOf } from '../input/near';
 import { counted } from '../output/figures';
 import { openOutput } from '../output/rows';
 
@@ -34,7 +27,7 @@ export async function run(call: Call): Promise<0> {
   const writer = await openOutput(call, { inputs: args, header: { kind: 'pairs' } });
   const within = withinOf(call);
   const [left, right] = await collections(call, args, within);
-  const near = await (right === null ? nearnessOf(call, left) : nearnessOfTwo(call, left, right));
+  const near = await nearnessOf(call, left, right);
   const columnsOf = pairColumns(left, { a: left.ids, b: (right ?? left).ids });
   const found = await call.long('comparing', async (work) => {
     const cell = call
