@@ -21,22 +21,25 @@ import { isAddress } from './web-source';
 export async function shardsOf(source: string | readonly string[]): Promise<string[] | null> {
   const files = typeof source === 'string' ? await shardsAt(source) : await listed(source);
   if (files === null) return null;
-  const areEmpty = await Promise.all(files.map(isEmpty));
-  const others = files.filter((_, i) => !areEmpty[i]);
+  const found = await Promise.all(files.map((file) => (isAddress(file) ? null : stat(file))));
+  const others: string[] = [];
+  for (const [i, file] of files.entries()) {
+    // A pipe may have bytes, although its size is 0.
+    const size = found[i]?.isFile() ? found[i].size : Number.POSITIVE_INFINITY;
+    // Opened one after another, since a process may have few files open.
+    if (size > MAX_PACKED_NOTHING || (size > 0 && (await hasBytes(file)))) others.push(file);
+  }
   return others.length > 0 ? others : files;
 }
 
 /** A larger file is not opened to see whether it has a byte. */
 const MAX_PACKED_NOTHING = 512;
 
-/** Whether a file has no byte once it is unpacked. A pipe may have some, although its size is 0. */
-async function isEmpty(file: string): Promise<boolean> {
-  if (isAddress(file)) return false;
-  const { size } = await stat(file).then((found) => (found.isFile() ? found : { size: Infinity }));
-  if (size === 0 || size > MAX_PACKED_NOTHING) return size === 0;
+/** Whether a file has bytes once it is unpacked. */
+async function hasBytes(file: string): Promise<boolean> {
   const source = (await ByteSource.open(file)) as ByteSource;
   try {
-    return (await (await source.uncompressed()).peek(1)).length === 0;
+    return (await (await source.uncompressed()).peek(1)).length > 0;
   } finally {
     await source.close();
   }

@@ -228,7 +228,8 @@ export async function pairsInOrder(
       if (row % STEP_ROWS === 0) await work.step();
     }
     if (out.count > 0) await send(out.take());
-    const rest = ascending(left.end).subarray(held.to);
+    if (order.isHead === undefined) continue;
+    const rest = ascending(left.end - held.to).map((i) => held.to + i);
     const needed = rest.filter((row) => !held.isNeedless(row));
     if (2 * needed.length < rest.length) return needed;
   }

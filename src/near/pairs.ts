@@ -131,8 +131,8 @@ interface PassedOn {
   /** False for pairs that need no exact similarity, since they change nothing. */
   readonly isOpen?: ((a: number, b: number) => boolean) | undefined;
   /**
-   * False for a row whose pairs with later ones change nothing: sets are then not looked at, since
-   * those that are all near to each other make a square of them.
+   * False for a row whose pairs with later ones change nothing: it is passed over, since the pairs
+   * of rows that are all near to each other grow with the square of their number.
    */
   readonly isHead?: ((a: number) => boolean) | undefined;
   /** Further sets of the rows, and the share of the smaller one that near rows have in common. */

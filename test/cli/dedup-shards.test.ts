@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterAll, describe, expect, it } from 'vitest';
 import { createRows, RowBatch } from '../../src/node';
-import { rowsOf, run } from './run';
+import { rowsOf, run, runLines } from './run';
 
 /** Near-duplicate texts in several files, of several formats, and in groups of rows. */
 
@@ -80,6 +80,14 @@ describe('several inputs', () => {
     );
     const { code, stderr } = await run(['dedup', at('parts/p0.jsonl'), '--text', 'body']);
     expect([code, stderr]).toEqual([3, expect.stringContaining('p0.jsonl: empty')]);
+  });
+
+  it('may be more than a process may have open', async () => {
+    mkdirSync(at('small'));
+    for (let i = 0; i < 400; i++) write(`small/s${i}.jsonl`, [doc(`s${i}`, i)]);
+    const lines = 'ulimit -n 100; halfspace dedup small --text body -o small.jsonl';
+    const { code, stderr } = await runLines(lines, folder);
+    expect([code, stderr]).toEqual([0, expect.stringContaining('400 rows: ')]);
   });
 
   it('refuses a file given twice, and takes ids that are in two files', async () => {
