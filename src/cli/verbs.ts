@@ -24,7 +24,8 @@ const SHARED = options({
   '--json': 'JSON for machines',
   '--from FORMAT: arrow|arrows|parquet|csv|jsonl|npy|text':
     'Format of the input, where neither its name nor its first bytes show it',
-  '--types TYPES: list': 'What columns of CSV or JSONL are: year=number,isbn=text,embedding=vector',
+  '--types TYPES: list':
+    'What columns of CSV or JSONL are: year=integer,isbn=text,embedding=vector',
   '--text COLUMN': 'Read texts from this column',
   '--vector COLUMN: list': 'Read vectors from this column (INDICES,VALUES: sparse ones from two)',
   '--code COLUMN': 'Read ready codes from this column',

@@ -40,7 +40,7 @@ export function scan(codes: Codes, query: Uint8Array, options?: ScanOptions): Ne
   const given = checkOptions(options, OPTIONS);
   const running = new Scan(codes, oneQuery(codes, query), given);
   for (const range of steps(codes)) running.compareTo(range, 0);
-  return running.results()[0];
+  return running.resultOf(0);
 }
 
 /**
@@ -63,7 +63,12 @@ export async function scanAll(
     }
     await work.step(range.end, codes.count);
   }
-  return running.results();
+  const results: Neighbors[] = [];
+  for (let query = 0; query < queries.count; query++) {
+    results.push(running.resultOf(query));
+    await work.step();
+  }
+  return results;
 }
 
 /** The rows of each step, ascending. */
@@ -117,17 +122,16 @@ class Scan {
     this.#hamming.hitsOfMany(bytes, rows.first, rows.end - rows.first, queries, limits, take);
   }
 
-  results(): Neighbors[] {
+  resultOf(query: number): Neighbors {
     const { bits, count } = this.#codes;
-    return this.#nearest.map((one) => {
-      const keys = this.#k < count ? one.result() : one.unordered();
-      const rows = rowsOf(keys);
-      const distances = new Uint16Array(weightsOf(keys));
-      if (this.#k < count) return { rows, distances };
-      // Many may be within a limit: all are in the order of their rows, and counting is faster.
-      const { members } = byGroup(distances, bits + 1);
-      return { rows: members.map((i) => rows[i]), distances: distances.sort() };
-    });
+    const one = this.#nearest[query];
+    const keys = this.#k < count ? one.result() : one.unordered();
+    const rows = rowsOf(keys);
+    const distances = new Uint16Array(weightsOf(keys));
+    if (this.#k < count) return { rows, distances };
+    // Many may be within a limit: all are in the order of their rows, and counting is faster.
+    const { members } = byGroup(distances, bits + 1);
+    return { rows: members.map((i) => rows[i]), distances: distances.sort() };
   }
 }
 

@@ -15,6 +15,7 @@ import type { ColumnType } from './row-reader';
 const ASKED: Record<ColumnType, ColumnKind> = {
   text: 'text',
   number: 'float64',
+  integer: 'int64',
   vector: { list: 'float64' },
 };
 

@@ -63,7 +63,7 @@ export const OPEN_OPTIONS = {
 function checkTypes(name: string, types: unknown): void {
   if (typeof types !== 'object' || types === null) throw wrongType(name, 'an object', types);
   for (const [column, type] of Object.entries(types)) {
-    checkOneOf(`${name}.${column}`, type, ['text', 'number', 'vector']);
+    checkOneOf(`${name}.${column}`, type, ['text', 'number', 'integer', 'vector']);
   }
 }
 

@@ -44,7 +44,7 @@ export interface ReadOptions {
 }
 
 /** What the caller says a column of CSV or JSON lines is. */
-export type ColumnType = 'text' | 'number' | 'vector';
+export type ColumnType = 'text' | 'number' | 'integer' | 'vector';
 
 /** Fails for a column that is wanted and not there. */
 export function checkColumns(wanted: Iterable<string>, names: readonly string[]): void {

@@ -68,10 +68,11 @@ async function shardsAt(path: string): Promise<string[] | null> {
 }
 
 /**
- * The shards in a folder. Names with _ in front, such as `_SUCCESS`, are notes of other programs.
+ * The shards in a folder. Names with _ in front, of files or of folders in it, are those of other
+ * programs, such as `_SUCCESS`.
  */
 async function shardsIn(folder: string): Promise<string[] | null> {
-  const files = (await filesOf(folder)).filter((file) => !/(?:^|\/)_[^/]*$/.test(file));
+  const files = (await filesOf(folder)).filter((file) => !/(?:^|\/)_/.test(file));
   const isShard = (file: string) => ![null, 'text'].includes(formatOfPath(file));
   // Without any file of rows the folder is one of texts.
   if (!files.some(isShard)) return null;
@@ -94,7 +95,10 @@ async function matching(pattern: string): Promise<string[]> {
   return found.map((file) => join(folder, file));
 }
 
-/** The folder of a pattern, and the form of paths in it: * and ? within a name, ** for folders. */
+/**
+ * The folder of a pattern, and the form of paths in it: * and ? within a name, ** for folders. None
+ * of them stands for a first . or _ of a name.
+ */
 function partsOf(pattern: string): { folder: string; form: RegExp } {
   const parts = pattern.split('/');
   // The parts before the first * or ? are the folder; the rest becomes a regular expression.
@@ -104,9 +108,11 @@ function partsOf(pattern: string): { folder: string; form: RegExp } {
     .slice(first)
     .join('/')
     .replace(/[.+^${}()|[\]\\]/g, '\\$&');
-  const form = rest.replace(/\*\*\/|\*|\?/g, (mark) => {
-    if (mark === '**/') return '(?:.*/)?';
-    return mark === '*' ? '[^/]*' : '[^/]';
+  const form = rest.replace(/\*\*\/|\*|\?/g, (mark, at) => {
+    const isFirst = at === 0 || rest[at - 1] === '/';
+    const some = isFirst ? '(?![._])[^/]' : '[^/]';
+    if (mark === '**/') return `(?:${some}*/)*`;
+    return mark === '*' ? `${some}*` : some;
   });
   return { folder, form: new RegExp(`^${form}$`, 'u') };
 }

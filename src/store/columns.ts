@@ -50,7 +50,8 @@ export class StoredColumns {
     /** For each index in `rows` the position of the row in the concatenated parts. */
     const order = new Uint32Array(rows.length);
     let found = 0;
-    for (const segment of this.#content.segments) {
+    const { segments } = this.#content;
+    for (const segment of segments) {
       const { firstRow, endRow } = segment;
       const own = [...rows.keys()].filter((i) => rows[i] >= firstRow && rows[i] < endRow);
       // If no rows are wanted, the first segment gives the types.
@@ -66,7 +67,14 @@ export class StoredColumns {
       if (names.length > 0) parts.push(await this.at(segment, places, names, signal));
       for (const i of own) order[i] = found++;
     }
-    if (found < rows.length) throw wrongValue('rows', 'rows of the index', 'others');
+    if (found < rows.length) {
+      const isIn = (row: number) => segments.some((s) => row >= s.firstRow && row < s.endRow);
+      throw wrongValue(
+        'rows',
+        'rows of the index',
+        rows.find((row) => !isIn(row)),
+      );
+    }
     if (parts.length === 0) return RowBatch.of(Object.fromEntries(names.map((name) => [name, []])));
     // Parts come in the order of segments; other orders of rows are restored at the end.
     const isInOrder = order.every((place, i) => place === i);
@@ -92,15 +100,21 @@ export class StoredColumns {
     signal?: AbortSignal,
   ): Promise<RowBatch> {
     const file = segment.files.columns as FolderFile;
+    let failed: { error: unknown } | null = null;
     // Reads ranges of this file through the reader that counts all reads.
-    const read = (ranges: readonly ByteRange[]) =>
-      this.#reader.ranges(
-        ranges.map((range) => ({ ...range, file })),
-        signal,
-      );
+    const read = async (ranges: readonly ByteRange[]) => {
+      const all = ranges.map((range) => ({ ...range, file }));
+      return this.#reader.ranges(all, signal).catch((error) => {
+        failed = { error };
+        throw error;
+      });
+    };
     const own = { byteCount: file.bytes, read };
     const path = this.#reader.pathOf(file);
-    return carriedRows(own, path, [...new Set(names)], { places, batchRows: BATCH_ROWS });
+    const how = { places, batchRows: BATCH_ROWS };
+    return carriedRows(own, path, [...new Set(names)], how).catch((error) => {
+      throw failed?.error ?? error; // a read that was stopped says nothing of the file
+    });
   }
 
   /** The rows of a segment, removed ones included, ascending. */

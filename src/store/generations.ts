@@ -39,7 +39,7 @@ import {
   newManifest,
   parseManifest,
 } from './manifest';
-import { neededAt } from './place';
+import { MissingFileError, neededAt } from './place';
 
 /** A copy of the newest manifest, for people and other programs. */
 const COPY = 'manifest.json';
@@ -297,8 +297,9 @@ export class GenerationWriter implements FileWriter {
     for (const name of this.#names.given) {
       await rm(join(this.folder, name), { force: true }).catch(() => undefined);
     }
-    if ((error as NodeJS.ErrnoException)?.code !== 'ENOENT') return error;
-    // The writer that won deletes the files of this one, so ENOENT means that this one has lost.
+    const isMissing = error instanceof MissingFileError;
+    if (!isMissing && (error as NodeJS.ErrnoException)?.code !== 'ENOENT') return error;
+    // The writer that won deletes the files of this one: it has lost where one of them is missing.
     const generations = await generationsIn(this.folder).catch(() => []);
     return (generations.at(-1) ?? 0) >= this.generation ? this.#lost() : error;
   }

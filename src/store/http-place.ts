@@ -33,8 +33,8 @@ export class HttpPlace implements Place {
   readonly name: string;
   readonly isFar = true;
   readonly #base: URL;
-  /** The running reads, which `close` aborts. */
-  readonly #running = new Set<AbortController>();
+  /** The running reads, which `close` aborts; null once it was closed. */
+  #running: Set<AbortController> | null = new Set();
   readonly #timeoutMs: number;
 
   /** `address` is the address of the folder; in a page it may be relative. */
@@ -78,7 +78,9 @@ export class HttpPlace implements Place {
   }
 
   async close(): Promise<void> {
-    for (const own of this.#running) own.abort(new Error(`${this.name}: closed while it was read`));
+    const running = this.#running ?? [];
+    this.#running = null;
+    for (const own of running) own.abort(new Error(`${this.name}: closed while it was read`));
   }
 
   #named(name: string) {
@@ -90,6 +92,7 @@ export class HttpPlace implements Place {
   /** The bodies of some requests, in the order given. The first error aborts the others. */
   #all(requests: readonly Wanted[], signal: AbortSignal | undefined): Promise<Uint8Array[]> {
     signal?.throwIfAborted();
+    if (this.#running === null) return Promise.reject(new Error(`${this.name}: it is closed`));
     const own = new AbortController();
     // One signal for all of these requests: the caller, `close` and the first error can end them.
     const unwatch = whenAborted(signal, () => own.abort(signal?.reason));
@@ -100,7 +103,7 @@ export class HttpPlace implements Place {
       const bodies = requests.map((wanted) => bytesOf(wanted, own));
       Promise.all(bodies).then(resolve, (error) => own.abort(error));
     }).finally(() => {
-      this.#running.delete(own);
+      this.#running?.delete(own);
       unwatch();
     });
   }

@@ -97,7 +97,10 @@ export async function openIndex(
   if (segments && memory === undefined) throw wrongType('memory', 'a limit of bytes', memory);
   const { path } = await readFolder(folder);
   if (memory !== undefined) {
-    return openStored(new FolderPlace(path), { memory, segments, signal: call.signal });
+    const place = new FolderPlace(path);
+    const opened = await openStored(place, { memory, segments, signal: call.signal });
+    call.onProgress?.(1, 1);
+    return opened;
   }
   return withNewest(
     () => neededManifest(path),

@@ -47,6 +47,7 @@ export function loadIndex(place: Place, manifest: Manifest, call: LongCall): Pro
       segments.push(segment);
       done += segment.rows.count;
       call.onProgress?.(Math.min(done, manifest.rows), manifest.rows);
+      call.signal?.throwIfAborted();
     }
     core.rows = new MemoryIndex(options, content.space, nextRow, segments);
     if (index.count !== manifest.rows) {

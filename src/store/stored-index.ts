@@ -4,7 +4,15 @@
  * memory returns. Searches that run at the same time share reads.
  */
 
-import { checkByteCount, checkInteger, checkOptions, wrongType, wrongValue } from '../base/check';
+import {
+  checkByteCount,
+  checkInteger,
+  checkNames,
+  checkOptions,
+  FormatError,
+  wrongType,
+  wrongValue,
+} from '../base/check';
 import { LONG_CALL, type LongCall, LongWork, STOPPED, whenAborted } from '../base/long-work';
 import type { SimHasher } from '../hashing/simhash';
 import type { RowsToAdd } from '../index/add-rows';
@@ -166,8 +174,13 @@ export class StoredIndex<I extends Id = Id> {
     names: readonly string[],
     options?: Stopped & { rows?: ArrayLike<number> },
   ): Promise<RowBatch> {
+    checkNames('names', names);
     const { rows, signal } = checkOptions(options, { rows: null, ...STOPPED });
-    const wanted = rows === undefined ? await this.#columns.rows(signal) : Uint32Array.from(rows);
+    const most = this.#content.manifest.index.nextRow - 1;
+    const wanted =
+      rows === undefined
+        ? await this.#columns.rows(signal)
+        : Uint32Array.from(rows, (row, i) => checkInteger(`rows[${i}]`, row, 0, most));
     return this.#columns.batchOf(names, wanted, signal);
   }
 
@@ -411,8 +424,10 @@ export class SearchQueue {
     try {
       await this.#rows.load(wants, isOfAll ? signal : undefined);
     } catch (error) {
-      if (some.length === 1) first.reject(error);
-      // Each search loads alone, so that none fails because of another.
+      // What one search wants may be damaged, or too large: each loads alone then, so that none
+      // fails because of another. All else is the same for all of them.
+      const isOfOne = error instanceof FormatError || error instanceof RangeError;
+      if (some.length === 1 || !isOfOne) for (const one of some) one.reject(error);
       else for (const one of some) if (this.#waiting.has(one)) await this.#round([one]);
       return;
     }

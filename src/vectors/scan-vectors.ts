@@ -39,6 +39,8 @@ const OPTIONS = { k: { min: 1 }, minCosine: { least: -1, most: 1 } } as const;
 
 /** Size of a tile: rows that stay in the cache while all queries are compared with them. */
 const TILE_BYTES = 1 << 18;
+/** Queries of a step: it takes some milliseconds. */
+const STEP_QUERIES = 256;
 
 /**
  * Finds the `k` rows with the highest cosine to a vector, by cosine, then row. Compares the query
@@ -63,7 +65,7 @@ export function scanVectors(
   const queries = { values: Float64Array.from(query), dimensions: matrix.dimensions };
   const scan = new VectorScan(matrix, queries, given);
   while (scan.done < scan.count) scan.step();
-  return scan.results()[0];
+  return scan.resultOf(0);
 }
 
 /** `scanVectors` for each row of `queries`, one result a query; a null query has no neighbours. */
@@ -79,12 +81,17 @@ export async function scanVectorsAll(
     scan.step();
     await work.step(scan.done, scan.count);
   }
-  return scan.results();
+  const results: CosineNeighbors[] = [];
+  while (results.length < scan.queryCount) {
+    results.push(scan.resultOf(results.length));
+    await work.step();
+  }
+  return results;
 }
 
-/** A scan for some queries, a tile of rows a step. */
+/** A scan for some queries: each step compares some of them with a tile of rows. */
 class VectorScan {
-  /** Rows of the matrix, and those that were compared. */
+  /** Rows of the matrix, and those that all queries were compared with. */
   readonly count: number;
   done = 0;
   readonly #matrix: DenseMatrix;
@@ -93,6 +100,9 @@ class VectorScan {
   readonly #units: (Float64Array | null)[];
   readonly #best: Highest[];
   readonly #scores: Float64Array;
+  /** The lengths of the rows of the tile, and the first query to compare with them. */
+  #norms: Float64Array = new Float64Array();
+  #query = 0;
 
   constructor(matrix: DenseMatrix, queries: DenseMatrix, given: ScanVectorsOptions) {
     const { k, minCosine } = { ...SCAN_VECTORS_DEFAULTS, ...given };
@@ -110,33 +120,40 @@ class VectorScan {
     this.#scores = new Float64Array(Math.max(1, Math.min(this.count, tile)));
   }
 
-  step(): void {
-    const first = this.done;
-    const scores = this.#scores;
-    const count = Math.min(scores.length, this.count - first);
-    const { values, dimensions } = this.#matrix;
-    const rows = values.subarray(first * dimensions, (first + count) * dimensions);
-    const norms = lengthsOf(this.#matrix, first, count);
-    this.#units.forEach((query, i) => {
-      if (query === null) return;
-      dotsInto(rows, null, query, scores);
-      const best = this.#best[i];
-      for (let row = 0; row < count; row++) {
-        if (norms[row] === 0) continue; // null or all-zero
-        const cosine = scores[row] / norms[row];
-        if (cosine >= best.bound && reaches(cosine, this.#least)) {
-          best.take(clampedCosine(cosine), first + row);
-        }
-      }
-    });
-    this.done += count;
+  get queryCount(): number {
+    return this.#units.length;
   }
 
-  results(): CosineNeighbors[] {
-    return this.#best.map((one) => {
-      const { rows, scores: cosines } = one.result();
-      return { rows, cosines };
-    });
+  step(): void {
+    const first = this.done;
+    const count = Math.min(this.#scores.length, this.count - first);
+    if (this.#query === 0) this.#norms = lengthsOf(this.#matrix, first, count);
+    const end = Math.min(this.queryCount, this.#query + STEP_QUERIES);
+    for (let query = this.#query; query < end; query++) this.#compare(query, first, count);
+    this.#query = end < this.queryCount ? end : 0;
+    if (this.#query === 0) this.done += count;
+  }
+
+  /** Compares a query with the rows of the tile. */
+  #compare(query: number, first: number, count: number): void {
+    const unit = this.#units[query];
+    if (unit === null) return;
+    const { values, dimensions } = this.#matrix;
+    const [scores, norms, best] = [this.#scores, this.#norms, this.#best[query]];
+    const rows = values.subarray(first * dimensions, (first + count) * dimensions);
+    dotsInto(rows, null, unit, scores);
+    for (let row = 0; row < count; row++) {
+      if (norms[row] === 0) continue; // null or all-zero
+      const cosine = scores[row] / norms[row];
+      if (cosine >= best.bound && reaches(cosine, this.#least)) {
+        best.take(clampedCosine(cosine), first + row);
+      }
+    }
+  }
+
+  resultOf(query: number): CosineNeighbors {
+    const { rows, scores: cosines } = this.#best[query].result();
+    return { rows, cosines };
   }
 }
 

@@ -130,7 +130,7 @@ describe('fingerprint of vectors', () => {
     expect(ids).toEqual(VECTORS.map((_, i) => `${i}`));
     const wrong = await fingerprint(...input, '--types', 'isbn=date');
     expect(wrong.code).toBe(2);
-    expect(wrong.stderr).toContain('--types expected COLUMN=text, number or vector');
+    expect(wrong.stderr).toContain('--types expected COLUMN=text, number, integer or vector');
     await writeFile(join(folder, 'numbers.csv'), 'isbn,other\n7,a\n8,b\n');
     const numbers = await fingerprint(join(folder, 'numbers.csv'), '--text', 'isbn');
     expect(numbers.code).toBe(2);

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import {
   DateDay,
   Field,
+  FixedSizeList,
   Float32,
   Int32,
   List,
@@ -20,6 +21,7 @@ import {
 } from 'apache-arrow';
 import { describe, expect, it } from 'vitest';
 import { ascending } from '../../src/base/arrays';
+import { openIndex } from '../../src/node';
 import { quickIf } from '../reference/tags';
 import { ownFolder, root, rowsOf, run } from './run';
 
@@ -138,6 +140,20 @@ describe('an index of a stream without rows', () => {
       expect(rowsOf((await run(search)).stdout)).toMatchObject([{ id: 'a' }]);
     },
   );
+});
+
+it.each([
+  [new List(new Field('item', new Float32())), 1, 'has no vector that says how wide all are'],
+  [new FixedSizeList(4, new Field('item', new Float32())), 0, ''],
+])('an index of no vectors must know how wide they are: %s', async (type, code, said) => {
+  const empty = tableToIPC(new Table(new Schema([new Field('vector', type)])), 'stream');
+  const output = join(await ownFolder(), 'rows.hs');
+  const made = ['index', '-', '--from', 'arrows', '--vector', 'vector', '-q', '-o', output];
+  expect(await run(made, { input: empty })).toMatchObject({
+    code,
+    stderr: expect.stringContaining(said),
+  });
+  if (code === 0) expect((await openIndex(output)).dimensions).toBe(4);
 });
 
 describe('a stream without rows, into every verb that writes rows', () => {

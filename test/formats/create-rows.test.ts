@@ -255,6 +255,12 @@ describe('lines that do not fit', () => {
     await expect(read('bad.csv', 'a,b\n1,2\n3,"x\n')).rejects.toThrow('line 3: a broken quote');
   });
 
+  it('are integers where the caller says so, though one is there twice', async () => {
+    const text = '{"y":1}\n{"y":1}\n';
+    expect((await read('same.jsonl', text)).y).toEqual([1, 1]);
+    expect((await read('same.jsonl', text, { types: { y: 'integer' } })).y).toEqual([1n, 1n]);
+  });
+
   it('are floats behind integers, which simply work', async () => {
     const { n } = await read('float.jsonl', `${many}\n{"n":0.5}\n`);
     expect(n.slice(-2)).toEqual([2, 0.5]);

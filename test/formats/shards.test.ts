@@ -63,6 +63,9 @@ const SKIPPED = Buffer.from([0x50, 0x2a, 0x4d, 0x18, 4, 0, 0, 0, 0, 0, 0, 0]);
 write('data/c.jsonl.zst', Buffer.concat([SKIPPED, zstdOf(jsonl(25, 40))]));
 write('data/deep/d.jsonl', jsonl(40, 44));
 write('data/_SUCCESS', '');
+write('data/_skip.jsonl', jsonl(44, 50));
+write('data/_delta_log/00.jsonl', jsonl(50, 60));
+write('data/.hidden/e.jsonl', jsonl(60, 70));
 
 describe('several files are read as one', () => {
   it('a folder of shards, whatever their compression, in the order of their names', async () => {
@@ -73,6 +76,7 @@ describe('several files are read as one', () => {
     expect(await idsOf(at('data/*.jsonl'))).toEqual(ascending(10));
     expect(await idsOf(at('data/**/*.jsonl'))).toEqual([...ascending(10), 40, 41, 42, 43]);
     expect(await idsOf(at('data/?.jsonl*'))).toEqual(ascending(40));
+    expect(await idsOf(at('data/_*.jsonl'))).toEqual([44, 45, 46, 47, 48, 49]);
     const list = [at('data/c.jsonl.zst'), at('data/*.jsonl')];
     expect(await idsOf(list)).toEqual([...ascending(40).slice(25), ...ascending(10)]);
     await expect(openRows(at('data/*.csv'))).rejects.toThrow('no file matches the pattern');

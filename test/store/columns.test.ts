@@ -96,6 +96,14 @@ it('refuses columns and rows that are not there, and names a damaged column', as
     '"rows" expected rows of the index, got 7',
   );
   await expect(index.columns(['year'], { rows: [99_999] })).rejects.toThrow(RangeError);
+  for (const wrong of [[1.5], ['x'], [Number.NaN], [null], [2 ** 32 + 3], '12', [-1]]) {
+    const asked = index.columns(['year'], { rows: wrong as number[] });
+    await expect(asked).rejects.toThrow(/"rows"\[0\] expected a(n integer in 0| number)/);
+  }
+  await expect(index.columns(undefined as never)).rejects.toThrow('"names" expected an array');
+  const reason = new Error('of the caller');
+  const stopped = index.columns(['year'], { rows: [1], signal: AbortSignal.abort(reason) });
+  await expect(stopped).rejects.toBe(reason);
   const path = fileOf(folder, 'columns');
   const bytes = readFileSync(path);
   bytes[bytes.indexOf('title 2500')] ^= 1;

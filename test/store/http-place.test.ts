@@ -355,6 +355,9 @@ describe('a read that is stopped', () => {
     await expect.poll(() => host.asked.length).toBe(1);
     await files.close();
     expect((await read).message).toMatch(/closed while it was read/);
+    const later = await rangesIn(files, file, [{ at: 1, length: 1 }]).catch((error) => error);
+    expect(later.message).toMatch(/it is closed$/);
+    expect(host.asked.length).toBe(1);
   });
 
   it('ends the other requests of a read that failed', async () => {

@@ -2,9 +2,11 @@ import { link, readdir, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it, vi } from 'vitest';
 import { indexToArrow, SimHashIndex } from '../../src/index';
+import { FolderPlace } from '../../src/store/folder-place';
 import { GenerationWriter, newestManifest } from '../../src/store/generations';
 import { IndexFolder, openIndex, saveIndex } from '../../src/store/index-folder';
 import type { Manifest } from '../../src/store/manifest';
+import { withPlace } from '../../src/store/place';
 import { bundled } from './child';
 import { codesFor, temporaryFolder } from './collection';
 
@@ -67,6 +69,24 @@ it('a writer that slept through three generations does not take a name that is f
   );
   expect(indexToArrow(await openIndex(folder))).toEqual(indexToArrow(index));
   expect(await readdir(folder)).not.toContain('manifest-000002.json');
+});
+
+it('a writer whose own files the winner has deleted says that it has lost', async () => {
+  const folder = join(root, 'lost files.hs');
+  const index = new SimHashIndex({ bits: 40 });
+  await index.addAll(codesFor(20, 1));
+  await saveIndex(index, folder);
+  const late = new GenerationWriter(folder, await newestManifest(folder));
+  const saving = late.run(async () => {
+    const file = await late.add('columns', new Uint8Array(8));
+    index.remove(3);
+    await saveIndex(index, folder);
+    const [place, whole] = [new FolderPlace(folder), { at: 0, length: 8, to: 0 }];
+    await withPlace(place, () => place.read(file, [whole], new Uint8Array(8)));
+  });
+  await expect(saving).rejects.toThrow(
+    /another writer saved generation 2 meanwhile, nothing was written/,
+  );
 });
 
 vi.mock('node:fs/promises', async (original) => {

@@ -126,6 +126,17 @@ it('answers as a sound host would where each request fails once, in another way'
   await again.close();
 });
 
+it('rejects together all searches that wait for a host which does not answer', async () => {
+  await publishPartitions();
+  const index = await openIndexUrl(host.url, { memory: '1MB', timeoutMs: 100 });
+  host.behave = () => true;
+  const searches = Array.from({ length: 8 }, () => index.search(query));
+  const reasons = await Promise.all(searches.map((one) => one.catch((error) => error)));
+  expect(reasons[0].message).toMatch(/the host took more than 0.1 s/);
+  expect(new Set(reasons).size).toBe(1);
+  await index.close();
+});
+
 it('answers none of its searches where a manifest of later and files of before are mixed', async () => {
   const old = new Map(served);
   await (await IndexFolder.open(folder)).append(rowsOf(900, 3));

@@ -227,6 +227,8 @@ export class InputRows {
   #origin: CodeOrigin | undefined;
   /** Dimensions of dense vectors, which the first batch decides. */
   #dimensions: number | undefined;
+  /** False of dense vectors in lists of any length, before the first one. */
+  isWidthKnown: boolean;
   #nullCount = 0;
   /** The first row of the batch that an index takes, which its errors count from. */
   takenRow = 0;
@@ -236,6 +238,8 @@ export class InputRows {
     public reader: RowReader,
     readonly choice: Choice,
   ) {
+    const column = reader.columns.find(({ name }) => name === choice.columns[0]);
+    this.isWidthKnown = column?.type.startsWith('List') !== true;
     if (choice.like === null) return;
     this.#hasher = new SimHasher(this.optionsFor(undefined));
     this.#dimensions = this.#hasher.dimensions;
@@ -300,7 +304,9 @@ export class InputRows {
     for (let row = 0; this.#dimensions === undefined && row < batch.count; row++) {
       try {
         const { dimensions, validity } = batch.slice(row, row + 1).vectors(columns[0]);
-        if (validity === undefined) this.#dimensions = dimensions;
+        if (validity !== undefined) continue;
+        this.#dimensions = dimensions;
+        this.isWidthKnown = true;
       } catch {} // the verb's own reading says what is wrong with it
     }
     return this.#dimensions !== undefined;

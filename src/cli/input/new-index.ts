@@ -100,6 +100,9 @@ function optionsFor(
     return { bits, ...(seed && { seed: BigInt(seed) }), ...(texts && { texts }) };
   }
   const dimensions = 'dimensions' in vectors ? vectors.dimensions : undefined;
+  if (dimensions !== undefined && !source.isWidthKnown) {
+    source.call.fail(`${source.reader.file} has no vector that says how wide all are`);
+  }
   const texts = source.textHasher?.origin.texts;
   return { ...source.optionsFor(dimensions), vectors: storage, texts };
 }

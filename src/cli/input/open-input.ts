@@ -80,9 +80,9 @@ function typesOf(call: Call, path: string): Record<string, ColumnType> {
   const types = new Map<string, ColumnType>();
   if (isCsv && vector !== undefined && more.length === 0) types.set(vector, 'vector');
   for (const text of call.list('types')) {
-    const [, name, type] = /^(.+)=(text|number|vector)$/.exec(text) ?? [];
+    const [, name, type] = /^(.+)=(text|number|integer|vector)$/.exec(text) ?? [];
     if (name === undefined) {
-      call.misuse(`--types expected COLUMN=text, number or vector, got "${text}"`);
+      call.misuse(`--types expected COLUMN=text, number, integer or vector, got "${text}"`);
     }
     types.set(name, type as ColumnType);
   }
