@@ -14,6 +14,7 @@ import { cluster, pointsOfRows } from '../../clusters/cluster';
 import { Codes } from '../../codes/codes';
 import { scanAll } from '../../codes/scan';
 import { dot } from '../../k-means/k-means';
+import { dotsInto } from '../../kernels/dots';
 import { gatherCodes, rowsOfCodes } from '../../near/rows';
 import { type DenseMatrix, lengthsOf } from '../../vectors/vectors';
 
@@ -243,7 +244,7 @@ async function placeAll(
 }
 
 /** Nearest by distance that are ranked by cosine, in units of those that are wanted. */
-const RANKED = 3;
+const RANKED = 5;
 
 /** Points of rows, ascending, by their codes; and by the vectors of some, null if none are held. */
 export function codePoints(
@@ -268,11 +269,12 @@ export function codePoints(
           if (held === null || lengths === null || vectors === null) return others.subarray(0, k);
           const { dimensions } = vectors;
           const best = new Highest(k);
-          for (const at of others) {
-            const from = at * dimensions;
-            const product = dot(held.values, from, vectors.values, i * dimensions, dimensions);
-            best.take(product / lengths[at], at);
-          }
+          const own = Float64Array.from(
+            vectors.values.subarray(i * dimensions, (i + 1) * dimensions),
+          );
+          const products = new Float64Array(others.length);
+          dotsInto(held.values, others, own, products);
+          for (const [i, at] of others.entries()) best.take(products[i] / lengths[at], at);
           return best.result().rows;
         });
       };
