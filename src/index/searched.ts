@@ -6,7 +6,7 @@
 
 import { grown, type Range } from '../base/arrays';
 import type { RowCodes } from '../kernels/hits';
-import { type EntriesAt, type EntryList, RANGE } from '../kernels/residuals';
+import { type EntryList, RANGE } from '../kernels/residuals';
 import type { Query } from './query';
 import type { Probes, Space } from './space';
 
@@ -110,12 +110,14 @@ export class Ranges {
   }
 
   /**
-   * Entries `first` to `first + count - 1` of those at `where`, 2,048 times the product of query
-   * and centroid, the number that stands for the first, and where the search lies that looks at
-   * them.
+   * Entries `first` to `first + count - 1` of those whose halves are at `sides` and `secondHalves`
+   * (see `entriesAt`), 2,048 times the product of query and centroid, the number that stands for
+   * the first, and where the search lies that looks at them.
    */
   add(
-    where: EntriesAt,
+    sides: number,
+    secondHalves: number,
+    capacity: number,
     first: number,
     count: number,
     product: number,
@@ -126,9 +128,9 @@ export class Ranges {
       this.#numbers = grown(this.#numbers);
       this.#floats = new Float32Array(this.#numbers.buffer);
     }
-    this.#numbers[this.#length] = where[0];
-    this.#numbers[this.#length + 1] = where[1];
-    this.#numbers[this.#length + 2] = where[2];
+    this.#numbers[this.#length] = sides;
+    this.#numbers[this.#length + 1] = secondHalves;
+    this.#numbers[this.#length + 2] = capacity;
     this.#numbers[this.#length + 3] = first;
     this.#numbers[this.#length + 4] = code;
     this.#numbers[this.#length + 5] = count;

@@ -251,11 +251,12 @@ export class Segment extends Placed {
   addEntries({ partitions, products, rooms }: Probes, to: Ranges): void {
     if (this.entries === null) return;
     const codes = this.entries.positions ? this.#firsts : this.#starts;
-    const where = this.entries.where;
+    const [sides, seconds, capacity] = this.entries.where;
     for (let i = 0; i < partitions.length; i++) {
       const p = partitions[i];
-      if (this.#counts[p] === 0) continue;
-      to.add(where, this.#firsts[p], this.#counts[p], products[i], codes[p], rooms?.[i]);
+      const [first, count] = [this.#firsts[p], this.#counts[p]];
+      if (count === 0) continue;
+      to.add(sides, seconds, capacity, first, count, products[i], codes[p], rooms?.[i]);
     }
   }
 
@@ -378,7 +379,7 @@ export class Tail extends Placed {
   addEntries({ partitions, products }: Probes, to: Ranges): void {
     const { entries } = this;
     if (entries === null) return;
-    const { where } = entries;
+    const [sides, seconds, capacity] = entries.where;
     const productOf = new Map<number, number>();
     for (let i = 0; i < partitions.length; i++) productOf.set(partitions[i], products[i]);
     for (let position = 0; position < this.#assigned; position++) {
@@ -386,7 +387,8 @@ export class Tail extends Placed {
         const p = isSecond ? this.secondOf(position) : this.#partitions[position];
         const product = productOf.get(p);
         if (product === undefined) continue;
-        to.add(where, this.entryOf(position, isSecond), 1, product, position);
+        const entry = this.entryOf(position, isSecond);
+        to.add(sides, seconds, capacity, entry, 1, product, position);
       }
     }
   }

@@ -4,7 +4,7 @@
  * decided by `Cells`.
  */
 
-import { concatenated, lowerBound } from '../base/arrays';
+import { concatenated, lowerBound, padded } from '../base/arrays';
 import { FormatError } from '../base/check';
 import { bytesPerCode } from '../codes/codes';
 import type { Query } from '../index/query';
@@ -15,13 +15,7 @@ import type { RowVectors, VectorColumns } from '../index/vectors/row-vectors';
 import { CODES_BEHIND } from '../kernels/code-memory';
 import { NO_ROW, type RowCodes } from '../kernels/hits';
 import { Arena, MAX_DATA_BYTES } from '../kernels/memory';
-import {
-  bytesOfRow,
-  type EntriesAt,
-  type EntryList,
-  entriesAt,
-  setScale,
-} from '../kernels/residuals';
+import { bytesOfRow, type EntryList, secondHalfAt, setScale } from '../kernels/residuals';
 import { checksum } from '../kernels/xxhash';
 import {
   type BlockTable,
@@ -38,7 +32,8 @@ import { type BlockName, inGroups, type Reader } from './reader';
 
 /** Partitions lie in memory from a multiple of so many bytes on. */
 const CELL_BYTES = 256;
-/** What a cell takes besides: its partition, and whether that was used. */
+const CELL_WORDS = CELL_BYTES / 4;
+/** What a cell takes besides, in `Cells`. */
 const CELL_TABLE_BYTES = 5;
 
 /** The blocks of a partition that one segment has: they lie in its file one after another. */
@@ -47,21 +42,6 @@ interface Run extends TargetRange {
   /** Numbers of the blocks: `first` to `end - 1`. */
   readonly first: number;
   readonly end: number;
-}
-
-/** A block in memory. */
-interface HeldBlock extends BlockName {
-  /** Where its bytes are. */
-  readonly at: number;
-  /** The places of its first row, of its first position, and of the first checksum of a vector. */
-  readonly first: number;
-  readonly positions: number;
-  readonly checks: number;
-  /** How many rows there are, and how many of them are no copies. */
-  readonly count: number;
-  readonly own: number;
-  /** Where the kernel finds its residual codes, or its codes. */
-  readonly where: EntriesAt;
 }
 
 /**
@@ -83,10 +63,11 @@ export class PartitionCache {
   readonly #words: Uint32Array;
   /** By segment the first block of each partition; last the end. */
   readonly #firsts: readonly Uint32Array[];
+  /** By segment where the bytes of each block are that is in memory. */
+  readonly #heldAt: readonly Uint32Array[];
   readonly #cellCounts: Uint32Array;
-  readonly #cells: Cells;
   /** By number the partitions in memory. */
-  readonly #held = new Map<number, readonly HeldBlock[]>();
+  readonly #cells: Cells;
 
   constructor(reader: Reader, limit: number) {
     this.#content = reader.content;
@@ -94,23 +75,20 @@ export class PartitionCache {
     const { space, parts, segments } = reader.content;
     const count = space?.count ?? 0;
     this.#firsts = segments.map(({ blocks }) => firstBlocks(blocks, count));
+    this.#heldAt = segments.map(({ blocks }) => new Uint32Array(blocks.count));
     this.#cellCounts = new Uint32Array(count);
     let all = 0;
     for (let p = 0; p < count; p++) {
-      let cells = 0;
-      for (let i = 0; i < segments.length; i++) cells += cellsFor(this.#bytesOf(i, p));
-      this.#cellCounts[p] = Math.max(1, cells);
+      let bytes = 0;
+      for (let i = 0; i < segments.length; i++) bytes += padded(this.#bytesOf(i, p));
+      this.#cellCounts[p] = Math.max(1, Math.ceil(bytes / CELL_BYTES));
       all += this.#cellCounts[p];
     }
     const width = bytesPerCode(parts.bits);
     const behind = CODES_BEHIND * width + CELL_BYTES;
     const room = Math.min(limit, MAX_DATA_BYTES - behind);
     const most = Math.floor(room / (CELL_BYTES + CELL_TABLE_BYTES));
-    this.#cells = new Cells(
-      Math.min(all, most),
-      (p) => this.#cellCounts[p],
-      (p) => this.#held.delete(p),
-    );
+    this.#cells = new Cells(Math.min(all, most), count, (p) => this.#cellCounts[p]);
     this.bytes = this.#cells.count * (CELL_BYTES + CELL_TABLE_BYTES);
     const byteLength = count === 0 ? 0 : CELL_BYTES * this.#cells.count + behind;
     this.#memory = new Arena(byteLength).bytes;
@@ -141,26 +119,56 @@ export class PartitionCache {
       if (first === end) continue;
       const length = this.#bytesOf(segment, partition);
       runs.push({ partition, first, end, at: at[first], length, to: to[i] });
-      to[i] += CELL_BYTES * cellsFor(length);
+      to[i] += padded(length);
     }
     return runs;
   }
 
+  /** The number of the row at a place. */
+  rowAt(place: number): number {
+    return this.#words[place];
+  }
+
   /** What is known of the row at a place. */
   at(place: number): Located {
-    const cell = Math.floor((4 * place) / CELL_BYTES);
-    const held = this.#held.get(this.#cells.keyAt(cell)) as readonly HeldBlock[];
-    let last = held.length - 1;
-    while (held[last].first > place) last--;
-    const { segment, block, at, first, positions, checks, own } = held[last];
-    const i = place - first;
-    const row = this.#words[place];
-    const position = i < own ? segment.blocks.starts[block] + i : this.#words[positions + i];
-    if (row < segment.firstRow || row >= segment.endRow || position >= segment.count) {
+    const { segment, block, at } = this.#blockOf(place);
+    const { blocks, firstRow, endRow } = segment;
+    const { position: positions, check: checks } = numbersAt(blocks, block);
+    const words = this.#words;
+    const row = words[place];
+    const i = place - at / 4;
+    const position =
+      i < blocks.rows[block] ? blocks.starts[block] + i : words[place + positions / 4];
+    if (row < firstRow || row >= endRow || position >= segment.count) {
       const what = `damaged: row ${row} of block ${block} is not where it can be`;
       throw new FormatError(what, this.#reader.pathOf(segment.files.rows as FolderFile));
     }
-    return { segment, block, at, row, position, check: this.#words[checks + i] };
+    return { segment, block, at, row, position, check: words[place + checks / 4] };
+  }
+
+  /** The block of a place: of those of its partition the last one that begins before it. */
+  #blockOf(place: number): HeldBlock {
+    const p = this.#cells.keyAt(Math.floor(place / CELL_WORDS));
+    for (let i = this.#firsts.length - 1; i >= 0; i--) {
+      const [firsts, starts] = [this.#firsts[i], this.#heldAt[i]];
+      for (let block = firsts[p + 1] - 1; block >= firsts[p]; block--) {
+        if (starts[block] > 4 * place) continue;
+        return { segment: this.#content.segments[i], block, at: starts[block] };
+      }
+    }
+    throw new Error(`no block has the place ${place}`);
+  }
+
+  /** The blocks of a partition that is in memory; none of another. */
+  #blocksOf(p: number): HeldBlock[] {
+    if (this.#cells.firstOf(p) < 0) return [];
+    return this.#content.segments.flatMap((segment, i) => {
+      const first = this.#firsts[i][p];
+      const length = this.#firsts[i][p + 1] - first;
+      return Array.from({ length }, (_, n) => {
+        return { segment, block: first + n, at: this.#heldAt[i][first + n] };
+      });
+    });
   }
 
   /** Partitions in groups that fit into memory one at a time; those in memory come first. */
@@ -168,7 +176,7 @@ export class PartitionCache {
     const { partitions, products } = probes;
     if (this.holds(partitions)) return [probes];
     const order = [...partitions.keys()];
-    const isHere = (i: number) => this.#held.has(partitions[i]);
+    const isHere = (i: number) => this.#cells.firstOf(partitions[i]) >= 0;
     const inOrder = [...order.filter(isHere), ...order.filter((i) => !isHere(i))];
     const cellsOf = (i: number) => this.#cellCounts[partitions[i]];
     return inGroups(inOrder, cellsOf, this.#cells.count).map((group) => ({
@@ -177,24 +185,26 @@ export class PartitionCache {
     }));
   }
 
-  /** Whether all of these can be in memory at the same time. */
-  fits(partitions: Iterable<number>): boolean {
-    let cells = 0;
-    for (const p of partitions) cells += this.#cellCounts[p];
-    return cells <= this.#cells.count;
+  /** How many cells a partition takes, and how many there are. */
+  cellsOf(p: number): number {
+    return this.#cellCounts[p];
+  }
+
+  get room(): number {
+    return this.#cells.count;
   }
 
   /** Whether all of these are in memory. */
-  holds(partitions: Iterable<number>): boolean {
-    for (const p of partitions) if (!this.#held.has(p)) return false;
+  holds(partitions: Uint32Array): boolean {
+    for (const p of partitions) if (this.#cells.firstOf(p) < 0) return false;
     return true;
   }
 
   /** Reads partitions that are not in memory. All stay there until the next call. */
-  async load(partitions: ReadonlySet<number>, signal: AbortSignal | undefined): Promise<void> {
+  async load(partitions: Uint32Array, signal: AbortSignal | undefined): Promise<void> {
     let largest = 0;
     for (const p of partitions) largest = Math.max(largest, this.#cellCounts[p]);
-    if (largest > this.#cells.count) {
+    if (largest > this.room) {
       throw new RangeError(
         `"memory" is too small: a partition takes ${largest * CELL_BYTES} bytes, ` +
           `there is room for ${this.bytes}`,
@@ -202,7 +212,7 @@ export class PartitionCache {
     }
     const missing = this.#cells.take(partitions);
     try {
-      await this.#read(missing, signal);
+      if (missing.length > 0) await this.#read(missing, signal);
     } catch (error) {
       this.#cells.drop(missing);
       throw error;
@@ -211,68 +221,63 @@ export class PartitionCache {
 
   async #read(missing: readonly number[], signal: AbortSignal | undefined): Promise<void> {
     const { segments } = this.#content;
-    const to = missing.map((p) => CELL_BYTES * (this.#cells.firstOf(p) as number));
+    const to = missing.map((p) => CELL_BYTES * this.#cells.firstOf(p));
     const runs = segments.map((_, i) => this.#runsOf(i, missing, to));
     const files = segments.map(({ files }) => files.rows as FolderFile);
     await allEnded(runs.map((own, i) => this.#reader.into(this.#memory, files[i], own, signal)));
-    const held = new Map(missing.map((p) => [p, [] as HeldBlock[]]));
     for (const [i, segment] of segments.entries()) {
-      for (const run of runs[i]) this.#hold(segment, run, held.get(run.partition) as HeldBlock[]);
+      for (const run of runs[i]) this.#hold(segment, run, this.#heldAt[i]);
     }
-    for (const [p, own] of held) this.#held.set(p, own);
   }
 
-  /** Adds the blocks of a run in memory to those that are held, once checksums were compared. */
-  #hold(segment: StoredSegment, { first, end, at: start, to }: Run, held: HeldBlock[]): void {
-    const { blocks } = segment;
-    const { at: starts, bytes, checksums } = blocks.bodies.rows;
+  /** Notes where the blocks of a run are in memory, once checksums were compared. */
+  #hold(segment: StoredSegment, { first, end, at: start, to }: Run, starts: Uint32Array): void {
+    const { at, bytes, checksums } = segment.blocks.bodies.rows;
     for (let block = first; block < end; block++) {
-      const at = to + starts[block] - start;
-      if (checksum(this.#memory.subarray(at, at + bytes[block])) !== checksums[block]) {
+      const own = to + at[block] - start;
+      if (checksum(this.#memory.subarray(own, own + bytes[block])) !== checksums[block]) {
         const file = segment.files.rows as FolderFile;
         throw this.#reader.damaged({ file, name: 'block', number: block });
       }
-      const { count, position, codes, check } = numbersAt(blocks, block);
-      const layout = { bytesPerRow: blocks.layout.residualBytes, capacity: count };
-      // Without spreads, which make objects that are slow to read.
-      const one: HeldBlock = {
-        segment,
-        block,
-        at,
-        first: at / 4,
-        positions: (at + position) / 4,
-        checks: (at + check) / 4,
-        count,
-        own: blocks.rows[block],
-        where: entriesAt(layout, this.#memory.byteOffset + at + codes),
-      };
-      if (!this.#content.removed.isEmpty) this.#remove(one);
-      held.push(one);
+      starts[block] = own;
+      if (!this.#content.removed.isEmpty) this.#remove(segment, block, own);
     }
   }
 
-  /** Lets searches skip the removed rows of a block. */
-  #remove({ segment: { blocks }, first, count, where }: HeldBlock): void {
+  /** Lets searches skip the removed rows of a block at `at`. */
+  #remove({ blocks }: StoredSegment, block: number, at: number): void {
     const { removed } = this.#content;
     const { residualBytes } = blocks.layout;
-    const from = where[0] - this.#memory.byteOffset;
-    const bytes = this.#memory.subarray(from, from + count * bytesOfRow(residualBytes));
+    const { count, codes } = numbersAt(blocks, block);
+    const bytes = this.#memory.subarray(at + codes).subarray(0, count * bytesOfRow(residualBytes));
     const residuals = { bytesPerRow: residualBytes, capacity: count, bytes };
     for (let i = 0; i < count; i++) {
-      const row = this.#words[first + i];
+      const row = this.#words[at / 4 + i];
       if (!removed.has(row)) continue;
-      if (this.residuals === null) this.#words[first + i] = NO_ROW;
+      if (this.residuals === null) this.#words[at / 4 + i] = NO_ROW;
       else setScale(residuals, i, 0);
     }
   }
 
   /** Adds the entries of partitions in memory to the ranges of a call of the kernel. */
   addEntries({ partitions, products }: Probes, to: Ranges): void {
+    const { segments } = this.#content;
+    const { byteOffset } = this.#memory;
     for (let i = 0; i < partitions.length; i++) {
-      for (const { first, count, own, where } of this.#held.get(partitions[i]) ?? []) {
-        const from = this.copies === true ? own : 0;
-        const end = this.copies === false ? own : count;
-        if (from < end) to.add(where, from, end - from, products[i], first + from);
+      const p = partitions[i];
+      for (let n = 0; n < segments.length; n++) {
+        const { blocks } = segments[n];
+        for (let block = this.#firsts[n][p]; block < this.#firsts[n][p + 1]; block++) {
+          const { count, codes } = numbersAt(blocks, block);
+          const at = this.#heldAt[n][block];
+          const from = this.copies === true ? blocks.rows[block] : 0;
+          const end = this.copies === false ? blocks.rows[block] : count;
+          if (from === end) continue;
+          const sides = byteOffset + at + codes;
+          const bytesPerRow = blocks.layout.residualBytes;
+          const seconds = sides + secondHalfAt({ bytesPerRow, capacity: count }, 0);
+          to.add(sides, seconds, count, from, end - from, products[i], at / 4 + from);
+        }
       }
     }
   }
@@ -281,14 +286,17 @@ export class PartitionCache {
   codesIn(partitions: Uint32Array): CodeRange[] {
     const { bytesPerCode } = this.codes as RowCodes;
     return Array.from(partitions).flatMap((p) =>
-      (this.#held.get(p) ?? []).map(({ first, count, where }) => {
-        return { first, end: first + count, codesAt: where[0] - first * bytesPerCode };
+      this.#blocksOf(p).map(({ segment, block, at }) => {
+        const { count, codes } = numbersAt(segment.blocks, block);
+        const first = at / 4;
+        const codesAt = this.#memory.byteOffset + at + codes - first * bytesPerCode;
+        return { first, end: first + count, codesAt };
       }),
     );
   }
 
   /** The ids of a block, and how many entries its sparse vectors have. */
-  columnsIn({ segment: { blocks }, block, at }: Pick<HeldBlock, 'segment' | 'block' | 'at'>) {
+  columnsIn({ segment: { blocks }, block, at }: HeldBlock) {
     return columnsIn(
       blocks,
       block,
@@ -298,26 +306,28 @@ export class PartitionCache {
 
   /** The id of a row in a partition that is in memory; undefined where it is not. */
   idIn(p: number, row: number): string | number | bigint | undefined {
-    for (const block of this.#held.get(p) ?? []) {
-      const { first, count } = block;
+    for (const held of this.#blocksOf(p)) {
+      const { count } = numbersAt(held.segment.blocks, held.block);
+      const first = held.at / 4;
       const place = this.#words.subarray(first, first + count).indexOf(row);
-      if (place >= 0) return this.columnsIn(block).ids?.at(place) ?? row;
+      if (place >= 0) return this.columnsIn(held).ids?.at(place) ?? row;
     }
     return undefined;
   }
 }
 
+/** A block in memory, and where its bytes are. */
+interface HeldBlock extends BlockName {
+  readonly at: number;
+}
+
 /** A row that a search found, and its place in its segment. */
-interface Located extends BlockName {
+interface Located extends HeldBlock {
   readonly row: number;
   readonly position: number;
   /** The checksum of its vector. */
   readonly check: number;
-  /** Where the bytes of the block are in memory. */
-  readonly at: number;
 }
-
-const cellsFor = (bytes: number) => Math.ceil(bytes / CELL_BYTES);
 
 /** The first block of each of `count` partitions; last, their end. */
 function firstBlocks({ partitions }: BlockTable, count: number): Uint32Array {
@@ -325,6 +335,11 @@ function firstBlocks({ partitions }: BlockTable, count: number): Uint32Array {
 }
 
 const NO_KEY = 0xffff_ffff;
+
+/** How a key was used: by the last call of `take`, else since its last turn, or not. */
+const WANTED = 2;
+const USED = 1;
+const UNUSED = 0;
 
 /**
  * Which keys have cells of a memory of a limited size: each key has its cells next to each other.
@@ -334,24 +349,31 @@ const NO_KEY = 0xffff_ffff;
 export class Cells {
   readonly count: number;
   readonly #sizeOf: (key: number) => number;
-  readonly #onEvict: (key: number) => void;
-  readonly #firstOf = new Map<number, number>();
-  /** By cell its key, and in the first one of each whether it was used since its last turn. */
+  /** By cell its key, and in the first one of each how it was used. */
   readonly #keyAt: Uint32Array;
-  readonly #wasUsed: Uint8Array;
+  readonly #use: Uint8Array;
+  /**
+   * First cells by the lowest bits of their keys, in chains; each plus 1, 0 is the end of one.
+   * Where chains are of one key nothing is next.
+   */
+  readonly #chains: Uint32Array;
+  readonly #next: Uint32Array;
+  /** Whether each chain is of one key. */
+  readonly #isDirect: boolean;
+  /** First cells of what was wanted last. */
+  #wanted: number[] = [];
   #turn = 0;
 
-  /** A key has `sizeOf(key)` cells, at least 1; `onEvict` is called before it loses them. */
-  constructor(
-    count: number,
-    sizeOf: (key: number) => number,
-    onEvict: (key: number) => void = () => undefined,
-  ) {
+  /** Keys are integers below `keys`; each takes `sizeOf(key)` cells, at least 1. */
+  constructor(count: number, keys: number, sizeOf: (key: number) => number) {
     this.count = count;
     this.#sizeOf = sizeOf;
-    this.#onEvict = onEvict;
     this.#keyAt = new Uint32Array(count).fill(NO_KEY);
-    this.#wasUsed = new Uint8Array(count);
+    this.#use = new Uint8Array(count);
+    const chains = 2 ** (32 - Math.clz32(Math.max(0, Math.min(count, keys) - 1)));
+    this.#isDirect = keys <= chains;
+    this.#chains = new Uint32Array(chains);
+    this.#next = new Uint32Array(this.#isDirect ? 0 : count);
   }
 
   /** The key that has a cell. */
@@ -359,33 +381,43 @@ export class Cells {
     return this.#keyAt[cell];
   }
 
-  /** The first cell of a key; undefined where it has none. */
-  firstOf(key: number): number | undefined {
-    return this.#firstOf.get(key);
+  /** The first cell of a key; -1 where it has none. */
+  firstOf(key: number): number {
+    let at = this.#chains[key & (this.#chains.length - 1)];
+    if (this.#isDirect) return at - 1;
+    while (at > 0 && this.#keyAt[at - 1] !== key) at = this.#next[at - 1];
+    return at - 1;
   }
 
   /**
    * Gives cells to all of these keys, which must fit together; returns those that had none. Their
    * cells must be filled, or given up by `drop`.
    */
-  take(wanted: ReadonlySet<number>): number[] {
+  take(wanted: Uint32Array): number[] {
+    for (const first of this.#wanted) this.#use[first] = Math.min(this.#use[first], USED);
+    this.#wanted = [];
     let missing: number[] = [];
     for (const key of wanted) {
-      const first = this.#firstOf.get(key);
-      if (first === undefined) missing.push(key);
-      else this.#wasUsed[first] = 1;
+      const first = this.firstOf(key);
+      if (first < 0) missing.push(key);
+      else this.#want(first);
     }
-    if (!missing.every((key) => this.#takeOne(key, wanted))) {
+    if (!missing.every((key) => this.#takeOne(key))) {
       // Those that are wanted lie so that another does not fit between them: all lose theirs.
       this.clear();
       missing = [...wanted];
-      for (const key of missing) this.#takeOne(key, wanted);
+      for (const key of missing) this.#takeOne(key);
     }
     return missing;
   }
 
+  #want(first: number): void {
+    this.#use[first] = WANTED;
+    this.#wanted.push(first);
+  }
+
   /** False where there is no room between keys that are wanted. */
-  #takeOne(key: number, wanted: ReadonlySet<number>): boolean {
+  #takeOne(key: number): boolean {
     const size = this.#sizeOf(key);
     let [first, end, rounds] = [this.#turn, this.#turn, 0];
     while (end - first < size) {
@@ -400,43 +432,57 @@ export class Cells {
         end++;
         continue;
       }
-      const isSpared = this.#wasUsed[end] === 1 || wanted.has(old);
-      this.#wasUsed[end] = 0;
+      const use = this.#use[end];
+      if (use === USED) this.#use[end] = UNUSED;
       end += this.#sizeOf(old);
-      if (isSpared) first = end;
+      if (use !== UNUSED) first = end;
     }
-    for (let at = first; at < end; at++) {
-      if (this.#keyAt[at] !== NO_KEY) this.#evict(this.#keyAt[at], at);
+    for (let at = first; at < end; ) {
+      const old = this.#keyAt[at];
+      if (old === NO_KEY) at++;
+      else {
+        this.#evict(old, at);
+        at += this.#sizeOf(old);
+      }
     }
-    this.#firstOf.set(key, first);
     this.#keyAt.fill(key, first, first + size);
-    this.#wasUsed[first] = 1;
+    const chain = key & (this.#chains.length - 1);
+    this.#next[first] = this.#chains[chain];
+    this.#chains[chain] = first + 1;
+    this.#want(first);
     this.#turn = first + size;
     return true;
   }
 
   #evict(key: number, first: number): void {
-    this.#onEvict(key);
-    this.#firstOf.delete(key);
+    const chain = key & (this.#chains.length - 1);
+    let before = this.#chains[chain];
+    if (before === first + 1) this.#chains[chain] = this.#next[first];
+    else {
+      while (this.#next[before - 1] !== first + 1) before = this.#next[before - 1];
+      this.#next[before - 1] = this.#next[first];
+    }
+    this.#use[first] = UNUSED;
     this.#keyAt.fill(NO_KEY, first, first + this.#sizeOf(key));
   }
 
   /** Keys give up their cells, if they have some. */
   drop(keys: Iterable<number>): void {
     for (const key of keys) {
-      const first = this.#firstOf.get(key);
-      if (first !== undefined) this.#evict(key, first);
+      const first = this.firstOf(key);
+      if (first >= 0) this.#evict(key, first);
     }
   }
 
   clear(): void {
-    this.drop([...this.#firstOf.keys()]);
+    for (const array of [this.#use, this.#chains]) array.fill(0);
+    this.#keyAt.fill(NO_KEY);
     this.#turn = 0;
   }
 }
 
 /** What a vector takes besides its values. */
-const VECTOR_BYTES = 64;
+const VECTOR_BYTES = 32;
 const MAX_CELLS = 2 ** 23;
 
 /** Where the vector of a row is, and the low 32 bits of its checksum. */
@@ -471,7 +517,7 @@ export class VectorCache {
     const bytes = (dense?.dimensions ?? 0) * (dense?.kind === 'float32' ? 4 : 1) + VECTOR_BYTES;
     const { nextRow } = manifest.index;
     const most = dense === null ? nextRow : Math.min(MAX_CELLS, Math.floor(limit / bytes), nextRow);
-    this.#cells = new Cells(parts.vectors === null ? 0 : Math.max(1, most), () => 1);
+    this.#cells = new Cells(parts.vectors === null ? 0 : Math.max(1, most), nextRow, () => 1);
     this.#vectors = noVectorsOf(content);
   }
 
@@ -489,7 +535,7 @@ export class VectorCache {
    * says where those are that are not in memory.
    */
   async load(
-    wanted: ReadonlySet<number>,
+    wanted: Uint32Array,
     placesOf: (missing: readonly number[]) => Promise<VectorPlace[]>,
     signal: AbortSignal | undefined,
   ): Promise<void> {
@@ -503,7 +549,7 @@ export class VectorCache {
     try {
       if (missing.length === 0) return;
       const read = await this.#read(await placesOf(missing), signal);
-      const cells = Uint32Array.from(missing, (row) => this.#cells.firstOf(row) as number);
+      const cells = Uint32Array.from(missing, (row) => this.#cells.firstOf(row));
       const end = cells.reduce((most, cell) => Math.max(most, cell + 1), this.#filled);
       this.#vectors?.skip(end - this.#filled);
       this.#filled = end;
@@ -549,14 +595,19 @@ export class VectorCache {
     return { ...NO_VECTORS, sparse: { offsets, indices, weights: values as Float32Array } };
   }
 
+  /** Whether the vector of a row is in memory. */
+  has(row: number): boolean {
+    return this.#cells.firstOf(row) >= 0;
+  }
+
   /** Where the vector of a row is that is in memory. */
   at(row: number): { readonly vectors: RowVectors; readonly position: number } {
-    return { vectors: this.#vectors as RowVectors, position: this.#cells.firstOf(row) as number };
+    return { vectors: this.#vectors as RowVectors, position: this.#cells.firstOf(row) };
   }
 
   /** Exact similarities of rows whose vectors are in memory: valid until the next call. */
   similarities(rows: Uint32Array, query: Query): Float64Array {
-    const cells = rows.map((row) => this.#cells.firstOf(row) as number);
+    const cells = rows.map((row) => this.#cells.firstOf(row));
     return similaritiesWith(this.#vectors as RowVectors, cells, query);
   }
 }

@@ -409,15 +409,10 @@ export class SearchQueue {
    * signal that all of these searches share stops it.
    */
   async #round(waiting: readonly Waiting[]): Promise<void> {
-    const [first] = waiting;
-    const some = [first];
-    const wants = [first.search.want as Want];
-    for (const one of waiting.slice(1)) {
-      const want = one.search.want as Want;
-      if (want.kind !== wants[0].kind || !this.#rows.fits([...wants, want])) continue;
-      some.push(one);
-      wants.push(want);
-    }
+    const all = waiting.map(({ search }) => search.want as Want);
+    const fitting = waiting.length === 1 ? [0] : this.#rows.fitting(all);
+    const some = fitting.map((i) => waiting[i]);
+    const wants = fitting.map((i) => all[i]);
     if (!this.#rows.holds(wants)) this.#last?.suspend();
     const [{ signal }] = some;
     const isOfAll = some.every((one) => one.signal === signal);

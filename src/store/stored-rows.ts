@@ -176,13 +176,23 @@ export class StoredRows implements Searched, SearchedPart {
     return want.kind === 'vectors' ? this.#loadVectors(all, signal) : this.#loadIds(all, signal);
   }
 
-  /** Whether what several searches want can be at hand at once. */
-  fits(wants: readonly Want[]): boolean {
+  /** Which of several wants can be at hand together with the first: its own index, then others. */
+  fitting(wants: readonly Want[]): number[] {
     const [{ kind }] = wants;
-    const all = namedIn(wants);
-    if (kind === 'block') return all.size === 1;
-    if (kind === 'entries' || kind === 'codes') return this.partitions.fits(all);
-    return kind === 'ids' || all.size <= this.vectors.room;
+    const isOfPartitions = kind === 'entries' || kind === 'codes';
+    const costOf = (name: number) => (isOfPartitions ? this.partitions.cellsOf(name) : 1);
+    const limits = { block: 1, vectors: this.vectors.room, ids: Number.POSITIVE_INFINITY };
+    let left = isOfPartitions ? this.partitions.room : limits[kind];
+    const all = new Set<number>();
+    return [...wants.keys()].filter((i) => {
+      if (wants[i].kind !== kind) return false;
+      const more = Array.from(namesOf(wants[i])).filter((name) => !all.has(name));
+      const cost = more.reduce((sum, name) => sum + costOf(name), 0);
+      if (i > 0 && cost > left) return false;
+      left -= cost;
+      for (const name of more) all.add(name);
+      return true;
+    });
   }
 
   /** Whether a load leaves all partitions where they are. */
@@ -220,7 +230,7 @@ export class StoredRows implements Searched, SearchedPart {
     this.#scratchCount = count;
   }
 
-  async #loadVectors(rows: ReadonlySet<number>, signal: AbortSignal | undefined): Promise<void> {
+  async #loadVectors(rows: Uint32Array, signal: AbortSignal | undefined): Promise<void> {
     const placesOf = async (missing: readonly number[]) => {
       await this.#locate(missing, signal);
       return missing.map((row) => this.#vectorOf(row));
@@ -238,7 +248,7 @@ export class StoredRows implements Searched, SearchedPart {
     return { segment, block, place, check, entries: entries.get(block) ?? null };
   }
 
-  async #loadIds(rows: ReadonlySet<number>, signal: AbortSignal | undefined): Promise<void> {
+  async #loadIds(rows: Uint32Array, signal: AbortSignal | undefined): Promise<void> {
     this.#ids = new Map();
     const { ids: kind } = this.#content.manifest.index;
     if (kind === 'row' || kind === null) return;
@@ -296,8 +306,9 @@ export class StoredRows implements Searched, SearchedPart {
     if (entries !== null && !known.entries.has(block)) known.entries.set(block, entries.slice());
   }
 
-  /** The row at a place of the partitions in memory; notes where it is, as of few of those. */
+  /** The row at a place of the partitions in memory; notes where its vector is, if not here. */
   rowAt(place: number): number {
+    if (this.vectors.has(this.partitions.rowAt(place))) return this.partitions.rowAt(place);
     const located = this.partitions.at(place);
     const { segment, block, row, position, check } = located;
     const known = this.#known[segment.number];
@@ -338,7 +349,7 @@ export class StoredRows implements Searched, SearchedPart {
    * scale of int8 is not known.
    */
   async vectorOf(row: number, signal?: AbortSignal) {
-    await this.#loadVectors(new Set([row]), signal);
+    await this.#loadVectors(Uint32Array.of(row), signal);
     return this.vectors.at(row);
   }
 
@@ -357,14 +368,18 @@ export class StoredRows implements Searched, SearchedPart {
   }
 }
 
-/** The block, partitions or rows of wants of one kind. */
-function namedIn(wants: readonly Want[]): ReadonlySet<number> {
+/** The block, partitions or rows of a want. */
+function namesOf(want: Want): Uint32Array {
+  if ('block' in want) return Uint32Array.of(want.block);
+  return 'rows' in want ? want.rows : want.partitions;
+}
+
+/** Those of wants of one kind, each once. */
+function namedIn(wants: readonly Want[]): Uint32Array {
+  if (wants.length === 1) return namesOf(wants[0]);
   const all = new Set<number>();
-  for (const want of wants) {
-    if ('block' in want) all.add(want.block);
-    else for (const one of 'rows' in want ? want.rows : want.partitions) all.add(one);
-  }
-  return all;
+  for (const want of wants) for (const name of namesOf(want)) all.add(name);
+  return Uint32Array.from(all);
 }
 
 /**
