@@ -23,12 +23,12 @@ import {
   eachPlanBatch,
   listedRows,
   PLAN_COLUMNS,
-  type PlanPart,
   type PlanTableOptions,
+  planColumns,
   planOf,
 } from '../near/plan-table';
 import type { ColumnInfo } from '../table/columns/types';
-import type { RowBatch } from '../table/row-batch';
+import { RowBatch } from '../table/row-batch';
 import { createRows, type RowWriter } from './create-rows';
 import { openOutput, type RowOutput } from './file-io';
 import { OPEN_OPTIONS, type OpenRowsOptions, openRecords, openRows } from './open-rows';
@@ -53,21 +53,33 @@ export async function writePlan(
   const given = checkOptions(options, { ids: null, rows: ['all', 'groups'] });
   checkPath('path', path);
   checkPlanShape('plan', plan);
-  await savePlan(path, plan, given);
+  const ids = given.ids && checkIds(given.ids, plan.count);
+  const rows = given.rows === 'groups' ? doubtfulRows(plan) : listedRows(plan);
+  const writer = await createRows(path, HOW_WRITTEN);
+  const part = { ids, rows };
+  await written(writer, () => eachPlanBatch(plan, part, (batch) => writer.write(batch)));
 }
 
-/** `writePlan` for plans that are checked, with the checksum of the files that rows came from. */
-export async function savePlan(
-  path: string,
-  plan: DedupPlan,
-  { ids: given, source, rows: which = 'all' }: PlanTableOptions & Pick<PlanPart, 'source'>,
-): Promise<void> {
-  const ids = given && checkIds(given, plan.count);
-  const rows = which === 'groups' ? doubtfulRows(plan) : listedRows(plan);
-  const header = { kind: 'plan' } as const;
-  const writer = await createRows(path, { force: true, header });
-  const part = { ids, source, rows };
-  await written(writer, () => eachPlanBatch(plan, part, (batch) => writer.write(batch)));
+const HOW_WRITTEN = { force: true, header: { kind: 'plan' } } as const;
+
+/** All that the lines of a plan have, in their order, so that decisions can be written to them. */
+export async function planLines(path: string): Promise<RowBatch> {
+  const file = await openRecords(path, {});
+  await file.close();
+  const others = file.columns.filter(({ name }) => !PLAN_COLUMNS.includes(name));
+  // In cells of CSV digits may be a text.
+  const texts = others.map(({ name }): [string, ColumnType] => [name, 'text']);
+  const types = file.format === 'csv' ? Object.fromEntries(texts) : {};
+  const batches: RowBatch[] = [];
+  for await (const batch of await openRows(path, { types })) batches.push(batch);
+  return RowBatch.join(batches);
+}
+
+/** Writes lines again by the plan as it is now. Their order and other columns stay. */
+export async function savePlan(path: string, plan: DedupPlan, lines: RowBatch): Promise<void> {
+  const rows = Uint32Array.from(lines.values('row'), Number);
+  const writer = await createRows(path, HOW_WRITTEN);
+  await written(writer, () => writer.write(lines.with(planColumns(plan, rows, {}))));
 }
 
 /** Ends an output after `write`, or gives it up where that fails. */

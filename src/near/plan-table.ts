@@ -55,13 +55,13 @@ export interface PlanPart {
   readonly source?: string | undefined;
 }
 
-/** The lines of some rows of a plan, in this order. */
-function planBatch(plan: DedupPlan, rows: Uint32Array, part: PlanPart): RowBatch {
+/** The columns of lines of some rows of a plan, in this order. */
+export function planColumns(plan: DedupPlan, rows: Uint32Array, part: PlanPart) {
   const { count, groups, kept, duplicateOf, distances, checks, reviewed } = plan;
   const { ids, textOf, nearOf, source } = part;
   const rounded = (exact: Float64Array) =>
     Float64Array.from(rows, (row) => Number(exact[row].toFixed(6)));
-  return RowBatch.of({
+  return {
     row: rows,
     ...(ids && { id: idsAt(ids, rows) }),
     group: rows.map((row) => groups[row]),
@@ -79,7 +79,7 @@ function planBatch(plan: DedupPlan, rows: Uint32Array, part: PlanPart): RowBatch
     rows: rows.map(() => count),
     ...(source && { source: Array(rows.length).fill(source) }),
     ...(reviewed !== undefined && { reviewed: Array.from(rows, (row) => reviewed[row] === 1) }),
-  });
+  };
 }
 
 /** Passes on the lines of a plan in batches; one empty batch for a plan without lines. */
@@ -90,7 +90,7 @@ export async function eachPlanBatch(
 ): Promise<void> {
   const { rows = listedRows(plan) } = part;
   for (const [first, end] of batchRanges(rows.length)) {
-    await send(planBatch(plan, rows.subarray(first, end), part));
+    await send(RowBatch.of(planColumns(plan, rows.subarray(first, end), part)));
   }
 }
 

@@ -325,12 +325,13 @@ const review = file(
   'plan.csv',
   async (path, state) => {
     const own = new PlanFile(path, '', null);
-    const plan = existsSync(path) ? await own.read(2 ** 22) : reviewedPlan(state);
-    if (state > 1) await own.save(plan, undefined);
+    if (!existsSync(path)) return api.writePlan(path, reviewedPlan(state));
+    const plan = await own.read(2 ** 22);
+    await own.save(plan);
     const next = reviewedPlan(state);
     plan.kept.set(next.kept);
     plan.duplicateOf.set(next.duplicateOf);
-    await own.save(plan, undefined);
+    await own.save(plan);
   },
   async (path) => decisionsOf(await api.readPlan(path)),
   (state) => decisionsOf(reviewedPlan(state)),

@@ -17,7 +17,16 @@ import {
 import { afterAll, describe, expect, it } from 'vitest';
 import { FormatError } from '../../src/base/check';
 import { Codes } from '../../src/codes/codes';
-import { applyChecked, applyPlan, readPlan, writePlan } from '../../src/formats/plan-file';
+import { PlanFile } from '../../src/explore/server/review';
+import { createRows } from '../../src/formats/create-rows';
+import { openRows } from '../../src/formats/open-rows';
+import {
+  applyChecked,
+  applyPlan,
+  planLines,
+  readPlan,
+  writePlan,
+} from '../../src/formats/plan-file';
 import { dedup } from '../../src/near/dedup';
 import { checkPlan } from '../../src/near/plan';
 import { codesFromArrow, codesToArrow } from '../../src/table/from-arrow';
@@ -48,6 +57,37 @@ it('knows the groups that were reviewed after a spreadsheet has written TRUE and
   );
   expect((await readPlan(path('reviewed.csv'))).reviewed).toEqual(reviewed);
 });
+
+it.each(['note.csv', 'note.jsonl'])(
+  'a decision changes its own columns of %s alone',
+  async (name) => {
+    await writePlan(path(name), plan, { ids, rows: 'groups' });
+    const lines: RowBatch[] = [];
+    for await (const batch of await openRows(path(name), { types: { id: 'text' } }))
+      lines.push(batch);
+    const [batch] = lines;
+    const notes = Array.from({ length: batch.count }, (_, line) => `00${line}`);
+    const writer = await createRows(path(name), { force: true });
+    await writer.write(batch.with({ text: notes, note: notes }));
+    await writer.close();
+    const before = await planLines(path(name));
+    const file = new PlanFile(path(name), '', null);
+    const own = await file.read(ids.length);
+    const dropped = own.kept.indexOf(0);
+    own.kept[dropped] = 1;
+    own.duplicateOf[dropped] = dropped;
+    await file.save({ ...own, reviewed: new Uint8Array(own.count) });
+    const after = await planLines(path(name));
+    for (const { name: column } of before.columns) {
+      const [was, is] = [before.values(column), after.values(column)];
+      const changed = was.flatMap((value, i) => (is[i] === value ? [] : [before.values('row')[i]]));
+      const isDecided = ['action', 'duplicate_of'].includes(column);
+      expect([column, changed.map(Number)]).toEqual([column, isDecided ? [dropped] : []]);
+    }
+    expect(after.columns.at(-1)?.name).toBe('reviewed');
+    expect((await readPlan(path(name))).kept).toEqual(own.kept);
+  },
+);
 
 describe.each(['plan.arrow', 'plan.csv', 'plan.jsonl'])('%s', (name) => {
   it('is written, read and applied', async () => {

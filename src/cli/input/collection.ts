@@ -178,16 +178,12 @@ function joinedIds(parts: readonly Ids[]): Ids {
 }
 
 /** By row the ids of an index, in the type that they have there; of removed rows empty ones. */
-export function idsOfIndex(
-  index: SimHashIndex,
-  rows: Uint32Array,
-  count = (rows.at(-1) ?? -1) + 1,
-): Ids {
+function idsOfIndex(index: SimHashIndex, rows: Uint32Array): Ids {
   const { idKind } = coreOf(index);
   const none = idKind === 'string' ? '' : idKind === 'bigint' ? 0n : 0;
-  const all = Array<Id>(count).fill(none);
+  const all = Array<Id>((rows.at(-1) ?? -1) + 1).fill(none);
   for (const row of rows) all[row] = index.idOf(row) ?? none;
-  return (idKind === 'row' ? null : idColumn(all, idType(all))) ?? ascending(count);
+  return (idKind === 'row' ? null : idColumn(all, idType(all))) ?? ascending(all.length);
 }
 
 /**

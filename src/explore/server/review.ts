@@ -8,14 +8,13 @@
 
 import { stat } from 'node:fs/promises';
 import { LongWork } from '../../base/long-work';
-import { idsOfIndex } from '../../cli/input/collection';
 import { checkSource } from '../../cli/output/plan';
 import { measureOf } from '../../codes/measure';
-import { readPlanLines, savePlan } from '../../formats/plan-file';
+import { planLines, readPlanLines, savePlan } from '../../formats/plan-file';
 import { measureDropped } from '../../near/dedup';
 import { checkPlan, checksOf } from '../../near/plan';
 import { type Rows, rowsOf } from '../../near/rows';
-import { type DedupPlan, type Ids, openRows } from '../../node';
+import { type DedupPlan, openRows, type RowBatch } from '../../node';
 import type {
   DecideRequest,
   Decision,
@@ -142,7 +141,7 @@ export class Review {
       await this.file.check();
       await this.#keep(asked.group, asked.after);
       try {
-        await this.#save();
+        await this.file.save(this.#plan);
       } catch (error) {
         await this.#read(); // what was decided is not in the file
         throw error;
@@ -195,15 +194,6 @@ export class Review {
     const dropped = Uint32Array.from(rows.filter((row) => !chosen.has(row)));
     await measureDropped(plan, dropped, held, new LongWork({ threads: 1 }));
   }
-
-  /** Saves the plan; its lines have no ids where these are the rows' numbers. */
-  #save(): Promise<void> {
-    const { index, rows } = this.explored;
-    const plan = this.#plan;
-    const areNumbers = rows.every((row) => index.idOf(row) === row);
-    const ids = areNumbers ? undefined : idsOfIndex(index, rows, plan.count);
-    return this.file.save(plan, ids);
-  }
 }
 
 /** A change that is based on a state which others have changed since. */
@@ -213,6 +203,7 @@ export class Conflict extends Error {}
 export class PlanFile {
   /** What `stateOf` said when we last read or wrote the file. */
   #known: string | null = null;
+  #lines: RowBatch | null = null;
 
   /** `source` is the checksum of `input`, from which the rows came; null to compare none. */
   constructor(
@@ -240,6 +231,7 @@ export class PlanFile {
     }
     const { plan, sources } = await readPlanLines(this.path, maxRows);
     checkSource(this.input, this.source, sources, this.path);
+    this.#lines = await planLines(this.path);
     return plan;
   }
 
@@ -250,11 +242,11 @@ export class PlanFile {
   }
 
   /**
-   * Saves a plan, which must not change meanwhile; calls must wait for each other. `ids` are by
-   * row, undefined where lines have none.
+   * Saves the plan that was read, with decisions, which must not change meanwhile; calls must wait
+   * for each other.
    */
-  async save(plan: DedupPlan, ids: Ids | undefined): Promise<void> {
-    await savePlan(this.path, plan, { ids, source: this.source ?? undefined });
+  async save(plan: DedupPlan): Promise<void> {
+    await savePlan(this.path, plan, this.#lines as RowBatch);
     this.#known = await stateOf(this.path);
   }
 }
