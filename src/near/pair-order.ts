@@ -224,10 +224,14 @@ export async function pairsInOrder(
     await held.sort(work);
     for (let row = from; row < held.to; row++) {
       held.appendPairs(row, out);
-      if (out.isFull) await send(out.take());
-      if (row % STEP_ROWS === 0) await work.step();
+      const isFull = out.isFull;
+      if (isFull) await send(out.take());
+      if (isFull || row % STEP_ROWS === 0) await work.step();
     }
-    if (out.count > 0) await send(out.take());
+    if (out.count > 0) {
+      await send(out.take());
+      await work.step();
+    }
     if (order.isHead === undefined) continue;
     const rest = ascending(left.end - held.to).map((i) => held.to + i);
     const needed = rest.filter((row) => !held.isNeedless(row));

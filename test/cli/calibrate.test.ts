@@ -235,7 +235,10 @@ describe('calibrate by labelled pairs', () => {
 
   it.each([
     ['{"id":1,"v":[1,2]}\n{"id":2,"v":[1,3]}\n{"id":1,"v":[1,2]}\n', 'rows 0 and 2 of'],
-    ['{"id":1,"v":[1,2]}\n{"id":2,"v":[0,0]}\n', 'the row of the id "2" is null or empty'],
+    [
+      '{"id":1,"v":[1,2]}\n{"id":2,"v":[0,0]}\n',
+      'all pairs that are the same have a null or empty row',
+    ],
   ])('refuses labels of the rows %j', async (rows, message) => {
     writeFileSync(at('few.jsonl'), rows);
     writeFileSync(at('few.csv'), 'a,b,same\n1,2,true\n');
@@ -243,6 +246,17 @@ describe('calibrate by labelled pairs', () => {
     expect(outcome.stderr).toContain(message);
     expect(outcome.code).toBe(3);
   });
+});
+
+it('leaves out known pairs with a row that has no direction, and says so', async () => {
+  const rows = [[1, 2], [1, 2.01], [0, 0], null].map((v, id) => JSON.stringify({ id, v }));
+  writeFileSync(at('some.jsonl'), `${rows.join('\n')}\n`);
+  writeFileSync(at('some.csv'), 'a,b,same\n0,1,true\n0,2,true\n3,1,false\n');
+  const { code, stderr, stdout } = await run([
+    ...['calibrate', at('some.jsonl'), '--pairs', at('some.csv'), '--json'],
+  ]);
+  expect(stderr).toContain('some.csv: 2 pairs with a null or empty row: left out');
+  expect([code, JSON.parse(stdout)]).toMatchObject([0, { same: 1, different: 0 }]);
 });
 
 it.each([

@@ -335,6 +335,25 @@ describe('as a stream', () => {
     controller.abort(new Error('enough'));
     await expect(listed(stopped)).rejects.toThrow('enough');
   });
+
+  it('stops between batches, also after the last one', async () => {
+    const equal = Codes.from(new Uint8Array(8 * 600), { bits: 64 });
+    const sizes: number[] = [];
+    for await (const { a } of pairs(equal, { maxDistance: 0 })) sizes.push(a.length);
+    expect(sizes.length).toBeGreaterThan(1);
+    for (const last of [1, sizes.length]) {
+      const controller = new AbortController();
+      let seen = 0;
+      const reading = (async () => {
+        for await (const { a } of pairs(equal, { maxDistance: 0, signal: controller.signal })) {
+          expect(a).toHaveLength(sizes[seen]);
+          if (++seen === last) controller.abort(new Error('enough'));
+        }
+      })();
+      await expect(reading).rejects.toThrow('enough');
+      expect(seen).toBe(last);
+    }
+  });
 });
 
 describe('refuses', () => {

@@ -78,7 +78,7 @@ async function calibrated(call: Call, path: string): Promise<CalibrationReport> 
   });
   const { choice, reader, textHasher } = rows.input as InputRows;
   // Known pairs are read before the rows are compared, which takes long.
-  const known = labels && labelledRows(labels, rows, pairs as string);
+  const known = labels && labelledRows(call, labels, rows, pairs as string);
   const near = await nearnessOf(call, rows);
   const held = withVectors(rowsOf('rows', rows.source), near.vectors);
   // What `dedup` takes as near where no option says it.
@@ -216,8 +216,13 @@ async function withTextIds(call: Call, path: string, reader: RowReader): Promise
   return openInput(call, path, undefined, { types: { [a]: 'text', [b]: 'text' } });
 }
 
-/** The labels as pairs of rows. Refuses an id of no row or of several, and rows without a code. */
-function labelledRows(labels: readonly Label[], rows: Collection, file: string): KnownPairs {
+/** The labels as pairs of rows that have codes. Refuses an id of no row or of several. */
+function labelledRows(
+  call: Call,
+  labels: readonly Label[],
+  rows: Collection,
+  file: string,
+): KnownPairs {
   const wanted = new Set(labels.flatMap(({ a, b }) => [a, b]));
   const rowsOfId = new Map<string, number[]>();
   for (const row of rows.rows) {
@@ -228,18 +233,23 @@ function labelledRows(labels: readonly Label[], rows: Collection, file: string):
   const name = nameOfInput(rows.path);
   const rowAt = (id: string): number => {
     const [row, second] = rowsOfId.get(id) ?? [];
-    if (row !== undefined && second === undefined && !codes.isNull(row)) return row;
+    if (row !== undefined && second === undefined) return row;
     const what =
       row === undefined
         ? `no row of ${name} has the id "${id}"; --id chooses its column`
-        : second === undefined
-          ? `the row of the id "${id}" is null or empty`
-          : `rows ${row} and ${second} of ${name} have the id "${id}"`;
+        : `rows ${row} and ${second} of ${name} have the id "${id}"`;
     throw new FormatError(what, file);
   };
+  const pairs = labels.map(({ a, b, isSame }) => ({ a: rowAt(a), b: rowAt(b), isSame }));
+  const whole = pairs.filter(({ a, b }) => !codes.isNull(a) && !codes.isNull(b));
+  const left = pairs.length - whole.length;
+  if (left > 0) call.say(`${file}: ${counted(left, 'pair')} with a null or empty row: left out`);
+  if (!whole.some(({ isSame }) => isSame)) {
+    throw new FormatError('all pairs that are the same have a null or empty row', file);
+  }
   return {
-    a: Uint32Array.from(labels, ({ a }) => rowAt(a)),
-    b: Uint32Array.from(labels, ({ b }) => rowAt(b)),
-    same: labels.map(({ isSame }) => isSame),
+    a: Uint32Array.from(whole, ({ a }) => a),
+    b: Uint32Array.from(whole, ({ b }) => b),
+    same: whole.map(({ isSame }) => isSame),
   };
 }

@@ -219,6 +219,8 @@ def nearest(
 
     >>> near = nearest(spark, "s3a://bucket/docs.hs", queries, k=10, vector="embedding")
     """
+    if k < 1:
+        raise ValueError(f"k expected an integer from 1 on, got {k}")
     storage = Storage(spark, path)
     newest = _newest(storage)
     if not newest:
