@@ -38,7 +38,6 @@ const CELL_TABLE_BYTES = 5;
 
 /** The blocks of a partition that one segment has: they lie in its file one after another. */
 interface Run extends TargetRange {
-  readonly partition: number;
   /** Numbers of the blocks: `first` to `end - 1`. */
   readonly first: number;
   readonly end: number;
@@ -118,7 +117,7 @@ export class PartitionCache {
       const end = this.#firsts[segment][partition + 1];
       if (first === end) continue;
       const length = this.#bytesOf(segment, partition);
-      runs.push({ partition, first, end, at: at[first], length, to: to[i] });
+      runs.push({ first, end, at: at[first], length, to: to[i] });
       to[i] += padded(length);
     }
     return runs;

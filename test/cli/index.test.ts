@@ -168,6 +168,22 @@ describe('index', () => {
   });
 });
 
+it('says how many rows have no code, in memory, within a limit and appended', async () => {
+  const input = '{"v":[0,0]}\n{"v":[1,2]}\n{"v":null}\n';
+  const cwd = await ownFolder();
+  for (const words of [
+    ['-o', 'a.hs'],
+    ['-o', 'b.hs', '--memory', '64M'],
+    ['-o', 'a.hs', '--append'],
+  ]) {
+    const args = ['index', '-', '--from', 'jsonl', '--vector', 'v', ...words];
+    const { code, stderr } = await run(args, { cwd, input });
+    expect(stderr).toContain('stdin: 2 rows with no direction: null codes, which match nothing');
+    expect(code).toBe(0);
+  }
+  expect((await IndexFolder.open(join(cwd, 'a.hs'))).rowCount).toBe(6);
+});
+
 describe('index --append', () => {
   // In 0.1 the folder never opened again: its two empty columns were written as one.
   it('of a text without words leaves a folder that opens, and finds the rows of before', async () => {

@@ -384,8 +384,8 @@ export class InputRows {
     return codes;
   }
 
-  /** Those of queries: counts the rows that have no code, and thus no neighbours. */
-  queriesOf(batch: RowBatch): RowVectorsOrCodes {
+  /** The same; counts the rows that have no code, and thus no neighbours. */
+  countedOf(batch: RowBatch): RowVectorsOrCodes {
     const vectors = this.vectorsOf(batch);
     for (let i = 0; i < batch.count; i++) if (isMissing(vectors, i)) this.#nullCount++;
     return vectors;
@@ -431,7 +431,7 @@ export class InputRows {
     optionsOf: (vectors: RowVectorsOrCodes) => SimHashIndexOptions,
   ): Promise<SimHashIndex> {
     const { signal } = this.call;
-    const vectors = this.vectorsOf(batch);
+    const vectors = this.countedOf(batch);
     const into = index ?? new SimHashIndex(optionsOf(vectors));
     await this.named(batch.firstRow, () => into.addAll(vectors, ids ?? undefined, { signal }));
     return into;

@@ -76,6 +76,7 @@ export async function buildIndex(
     if (carried.length > 0) batches.push(batch.only(carried));
   }
   if (index === null) call.fail(`${source.reader.file} has no rows`);
+  source.sayNulls();
   return { source, index, columns: batches.length > 0 ? RowBatch.join(batches) : undefined };
 }
 
@@ -126,6 +127,7 @@ export async function appendRows(call: Call, input: string, path: string): Promi
       () => folder.appendAll(rows, { replace, signal }),
     ),
   );
+  source.sayNulls();
 }
 
 async function openRowsLike(call: Call, input: string, folder: IndexFolder) {
@@ -168,7 +170,7 @@ function batchesFor(
     for await (const batch of source) {
       const columns = carried.length > 0 ? batch.only(carried) : undefined;
       const ids = source.idsOf(batch) ?? undefined;
-      const vectors = source.vectorsOf(batch);
+      const vectors = source.countedOf(batch);
       source.takenRow = batch.firstRow;
       await send({ vectors, ids, columns });
     }
@@ -221,6 +223,7 @@ export async function buildFolder(
         }),
     ),
   );
+  source.sayNulls();
 }
 
 /** The columns that the folder carries: the input must have them all. */
@@ -265,7 +268,7 @@ export async function readQueries(
   const rows: number[] = []; // by query its row in the file
   let count = 0;
   for await (const batch of source) {
-    const own = source.queriesOf(batch);
+    const own = source.countedOf(batch);
     const named = source.idsOf(batch);
     const isOfCodes = own instanceof Codes;
     if (isOfCodes) codes.push(own);

@@ -202,7 +202,7 @@ async function fileQueries(
   const rows = await openInputRows(call, call.args[1], { like: await likenessOf(folder) });
   await rows.narrow([]);
   for await (const batch of rows) {
-    const vectors = rows.queriesOf(batch);
+    const vectors = rows.countedOf(batch);
     const ids = rows.idsOf(batch);
     const names = Array.from<unknown, Id>({ length: batch.count }, (_, i) =>
       ids === null ? batch.firstRow + i : ids[i],

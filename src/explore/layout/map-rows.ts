@@ -274,7 +274,7 @@ export function codePoints(
           );
           const products = new Float64Array(others.length);
           dotsInto(held.values, others, own, products);
-          for (const [i, at] of others.entries()) best.take(products[i] / lengths[at], at);
+          for (const [n, at] of others.entries()) best.take(products[n] / lengths[at], at);
           return best.result().rows;
         });
       };
