@@ -95,6 +95,13 @@ describe('fingerprint of vectors', () => {
     expect(codes.origin).toEqual({ projection: 'hadamard', seed: '0', dimensions: 100 });
   });
 
+  it('says that rows go by their numbers where their ids are no ids', async () => {
+    const input = '{"id":1.5,"vector":[0,1]}\n{"id":2,"vector":[1,2]}\n';
+    const { code, stderr } = await run(['fingerprint', '-', '--from', 'jsonl'], { input });
+    expect(stderr).toContain('column "id" is Float64, and ids are integers or strings: rows go by');
+    expect(code).toBe(0);
+  });
+
   it('gives null codes to vectors without direction, and says how many', async () => {
     const input = '{"vector":[0,0]}\n{"vector":[1,2]}\n{"vector":[0,0]}\n';
     const { stdout, stderr } = await run(['fingerprint', '-', '--from', 'jsonl'], { input });

@@ -238,8 +238,13 @@ function sparseColumns({ columns }: RowReader): readonly string[] | null {
 export function chooseId(call: Call, reader: RowReader): string | null {
   // In a folder of texts the name of each file is the id of its text.
   const usual = reader.format === 'text' ? 'file' : 'id';
-  const has = reader.columns.some(({ name, fits }) => name === usual && fits.includes('id'));
-  if (!call.has('id')) return has ? usual : null;
+  const own = reader.columns.find(({ name }) => name === usual);
+  if (!call.has('id')) {
+    if (own === undefined || own.fits.includes('id')) return own?.name ?? null;
+    const what = `column "${usual}" is ${own.type}, and ids are integers or strings`;
+    call.say(`${reader.file}: ${what}: rows go by their numbers`);
+    return null;
+  }
   const [given] = namedColumns(call, reader, 'id');
   if (given === undefined) return null;
   const { name, type, fits } = columnOf(call, reader, given);
