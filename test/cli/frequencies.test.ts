@@ -40,6 +40,14 @@ it('the table of several files is that of all texts, and so is that of a stream'
   expect(codes).not.toEqual(await codesBy());
 });
 
+it('a null is no text, and an empty one is', async () => {
+  const cwd = await ownFolder();
+  const input = '{"b":"green tea"}\n{"b":null}\n{"b":"black tea"}\n{"b":"..."}\n';
+  const words = ['frequencies', '-', '--from', 'jsonl', '--text', 'b', '-o', 'table.arrow'];
+  const { code, stderr } = await run(words, { cwd, input });
+  expect([code, stderr]).toEqual([0, '3 words of 3 texts in table.arrow\n']);
+});
+
 it('a file given twice, a file that is there and a missing name are refused', {
   tags: 'thorough',
 }, async () => {

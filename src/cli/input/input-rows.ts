@@ -199,7 +199,7 @@ export async function countFrequencies(
   const table = hasher.fit([]);
   // Batch by batch, so that memory grows with the distinct words alone.
   for await (const batch of batchesOf(call, reader)) {
-    table.merge(hasher.fit(batch.texts(column).map((text) => text ?? '')));
+    table.merge(hasher.fit(batch.texts(column).filter((text) => text !== null)));
   }
   return table;
 }
