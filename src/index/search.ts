@@ -473,10 +473,12 @@ class Ranking {
   get wanted(): Uint32Array | null {
     const end = this.#end();
     if (end <= this.#loaded || this.#index.vectorsAhead === null) return null;
-    const { rows } = this.#candidates;
-    const { least, most } = this.#index.vectorsAhead;
-    const last = Math.min(this.#done + most, Math.max(end, this.#done + least));
-    return (rows as Uint32Array).subarray(this.#done, last);
+    const rows = this.#candidates.rows as Uint32Array;
+    const { vectorsAhead: ahead } = this.#index;
+    const most = Math.min(this.#done + ahead.most, rows.length);
+    let last = Math.min(most, Math.max(end, this.#done + ahead.least));
+    while (last < most && ahead.has(rows[last])) last++;
+    return rows.subarray(this.#done, last);
   }
 
   /** The end of the run of candidates that are ranked in one step. */

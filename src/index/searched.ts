@@ -56,6 +56,13 @@ export interface MemoryPart extends SearchedPart {
   similaritiesAt(places: Uint32Array, query: Query): Float64Array;
 }
 
+/** Rows behind the `least` are wanted too while their vectors are in memory, `most` in all. */
+interface VectorsAhead {
+  readonly least: number;
+  readonly most: number;
+  has(row: number): boolean;
+}
+
 /** One version of an index. */
 export interface Searched {
   readonly bits: number;
@@ -68,7 +75,7 @@ export interface Searched {
   /** Partitions in groups that fit into memory one at a time. */
   groupsOf(probes: Probes): readonly Probes[];
   /** How many vectors are wanted together, if so many are needed; null where all are at hand. */
-  readonly vectorsAhead: { readonly least: number; readonly most: number } | null;
+  readonly vectorsAhead: VectorsAhead | null;
 }
 
 /** A search that goes on step by step, until `isDone`. */

@@ -51,7 +51,7 @@ export class StoredRows implements Searched, SearchedPart {
   readonly bits: number;
   readonly space: Searched['space'];
   readonly parts: readonly SearchedPart[] = [this];
-  readonly vectorsAhead: { readonly least: number; readonly most: number };
+  readonly vectorsAhead: NonNullable<Searched['vectorsAhead']>;
   readonly entries: EntryList | null;
   readonly partitions: PartitionCache;
   readonly vectors: VectorCache;
@@ -90,7 +90,8 @@ export class StoredRows implements Searched, SearchedPart {
     this.partitions = new PartitionCache(this.reader, most);
     this.vectors = new VectorCache(this.reader, Math.max(0, room - this.partitions.bytes));
     const least = place.isFar ? Number.POSITIVE_INFINITY : VECTORS_AHEAD;
-    this.vectorsAhead = { least, most: this.vectors.room };
+    const has = (row: number) => this.vectors.has(row);
+    this.vectorsAhead = { least, most: this.vectors.room, has };
     const { residuals } = this.partitions;
     this.entries = residuals && { memory: residuals, rowOf: (place) => this.rowAt(place) };
     this.#scratch = new CodeMemory(bytesPerCode(this.bits));
