@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from halfspace import command
+from halfspace.spark import nearest
 
 CODES = pa.record_batch(
     {"id": pa.array(range(2000)), "code": pa.array([i.to_bytes(8, "little") for i in range(2000)])}
@@ -28,6 +29,13 @@ def is_alive(pid):
         return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")")[-1].split()[0] != "Z"
     except FileNotFoundError:
         return False
+
+
+class Refused(unittest.TestCase):
+    def test_a_search_for_no_neighbours(self):
+        for k in (0, -1):
+            with self.assertRaisesRegex(ValueError, f"k expected an integer from 1 on, got {k}"):
+                nearest(None, "rows.hs", None, k=k, vector="v")
 
 
 class Child(unittest.TestCase):

@@ -28,7 +28,7 @@ import {
   planOf,
 } from '../near/plan-table';
 import type { ColumnInfo } from '../table/columns/types';
-import { RowBatch } from '../table/row-batch';
+import type { RowBatch } from '../table/row-batch';
 import { createRows, type RowWriter } from './create-rows';
 import { openOutput, type RowOutput } from './file-io';
 import { OPEN_OPTIONS, type OpenRowsOptions, openRecords, openRows } from './open-rows';
@@ -61,19 +61,6 @@ export async function writePlan(
 }
 
 const HOW_WRITTEN = { force: true, header: { kind: 'plan' } } as const;
-
-/** All that the lines of a plan have, in their order, so that decisions can be written to them. */
-export async function planLines(path: string): Promise<RowBatch> {
-  const file = await openRecords(path, {});
-  await file.close();
-  const others = file.columns.filter(({ name }) => !PLAN_COLUMNS.includes(name));
-  // In cells of CSV digits may be a text.
-  const texts = others.map(({ name }): [string, ColumnType] => [name, 'text']);
-  const types = file.format === 'csv' ? Object.fromEntries(texts) : {};
-  const batches: RowBatch[] = [];
-  for await (const batch of await openRows(path, { types })) batches.push(batch);
-  return RowBatch.join(batches);
-}
 
 /** Writes lines again by the plan as it is now. Their order and other columns stay. */
 export async function savePlan(path: string, plan: DedupPlan, lines: RowBatch): Promise<void> {
@@ -116,21 +103,32 @@ interface PlanLines {
   readonly ids: (string | null | undefined)[] | null;
   /** Checksums of the files, each once; none where it was made of something else. */
   readonly sources: ReadonlySet<string>;
+  /** The lines in their order, with the columns that were read. */
+  readonly lines: readonly RowBatch[];
 }
 
 /**
  * The same with the ids and sources of its lines, which may be in any order; refuses a plan for
- * more than `maxRows` rows, since those without a line take memory too.
+ * more than `maxRows` rows, since those without a line take memory too. With `isWhole` the lines
+ * have all their columns, so that decisions can be written to them.
  */
-export async function readPlanLines(path: string, maxRows?: number): Promise<PlanLines> {
+export async function readPlanLines(
+  path: string,
+  maxRows?: number,
+  isWhole = false,
+): Promise<PlanLines> {
   const file = await openRecords(path, {});
   await file.close();
-  const has = (name: string) => file.columns.some((column) => column.name === name);
-  // Other columns are not read: they may have anything.
-  const columns = [...PLAN_COLUMNS, 'id', 'source'].filter(has);
-  const types: Record<string, ColumnType> = has('id') ? { id: 'text' } : {};
+  const names = file.columns.map(({ name }) => name);
+  const has = (name: string) => names.includes(name);
+  // Other columns may have anything; in cells of CSV digits may be a text.
+  const read = isWhole ? names : [...PLAN_COLUMNS, 'id', 'source'].filter(has);
+  const isText = (name: string) =>
+    isWhole ? file.format === 'csv' && !PLAN_COLUMNS.includes(name) : name === 'id';
+  const texts = read.filter(isText).map((name): [string, ColumnType] => [name, 'text']);
+  const how = { columns: read, types: Object.fromEntries(texts) };
   const batches: RowBatch[] = [];
-  for await (const batch of await openRows(path, { columns, types })) batches.push(batch);
+  for await (const batch of await openRows(path, how)) batches.push(batch);
   const plan = planOf(batches, path, maxRows);
   const ids: PlanLines['ids'] = has('id') ? Array(plan.count).fill(undefined) : null;
   const sources = new Set<string>();
@@ -143,7 +141,7 @@ export async function readPlanLines(path: string, maxRows?: number): Promise<Pla
       (ids as NonNullable<typeof ids>)[Number(row)] = id;
     }
   }
-  return { plan, ids, sources };
+  return { plan, ids, sources, lines: batches };
 }
 
 /** How a plan is applied; options of `openRows` say how the source is read. */

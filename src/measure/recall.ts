@@ -69,8 +69,8 @@ export async function measureRecall(
   index: SimHashIndex,
   options?: MeasureRecallOptions,
 ): Promise<QueryRecall> {
-  const given = { ...MEASURE_RECALL_DEFAULTS, ...checkOptions(options, OPTIONS) };
-  const { k, sample, queries: own, seed, search: how, ...call } = given;
+  const checked = { ...MEASURE_RECALL_DEFAULTS, ...checkOptions(options, OPTIONS) };
+  const { k, sample, queries: given, seed, search: how, ...call } = checked;
   const search = checkOptions(how, SEARCH, 'search');
   const drawing = Number(BigInt.asUintN(32, checkSeed(seed)));
   const [finding, searching] = new LongWork(call).inParts([1, 2]);
@@ -78,13 +78,13 @@ export async function measureRecall(
   if (core.vectors === null) {
     throw new Error('recall is measured by exact cosines: make the index with "vectors"');
   }
-  let asRows: number[] | null = null;
-  let vectors = own;
+  let own: number[] | null = null;
+  let vectors = given;
   if (vectors === undefined) {
     const rows = core.rows.liveRows();
     const drawn = drawnNumbers(rows.length, sample, drawing).map((at) => rows[at]);
-    asRows = drawn.filter((row) => index.get(index.idOf(row) as Id)?.code);
-    vectors = heldVectors(index, asRows) ?? [];
+    own = drawn.filter((row) => index.get(index.idOf(row) as Id)?.code);
+    vectors = heldVectors(index, own) ?? [];
   }
   const queries = queriesOf(core, vectors);
   if (queries.count === 0) {
@@ -97,10 +97,10 @@ export async function measureRecall(
     if (query === null) continue;
     needComparable(core, query, i);
     numbers.push(i);
-    asked.push({ query, row: asRows?.[i] ?? null });
+    asked.push({ query, row: own?.[i] ?? null });
   }
   const judging = await new MemoryEvaluable(core, core.rows).evaluated(asked, k, finding);
-  const wanted = asRows === null ? k : k + 1; // a row of the index finds itself
+  const wanted = own === null ? k : k + 1; // a row of the index finds itself
   const answers = await index.searchAll(vectors, { ...search, k: wanted, ...searching.call });
   const shares = sharesFound(judging, (i) => answers[numbers[i]].rows, k);
   if (shares.length === 0) throw new Error('recall needs neighbours: the queries have none');

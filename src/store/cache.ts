@@ -128,7 +128,7 @@ export class PartitionCache {
     return this.#words[place];
   }
 
-  /** What is known of the row at a place. */
+  /** Where the row at a place is; throws where it cannot be there. */
   at(place: number): Located {
     const { segment, block, at } = this.#blockOf(place);
     const { blocks, firstRow, endRow } = segment;
@@ -142,7 +142,7 @@ export class PartitionCache {
       const what = `damaged: row ${row} of block ${block} is not where it can be`;
       throw new FormatError(what, this.#reader.pathOf(segment.files.rows as FolderFile));
     }
-    return { segment, block, at, row, position, check: words[place + checks / 4] };
+    return { segment, block, at, position, check: words[place + checks / 4] };
   }
 
   /** The block of a place: of those of its partition the last one that begins before it. */
@@ -320,9 +320,8 @@ interface HeldBlock extends BlockName {
   readonly at: number;
 }
 
-/** A row that a search found, and its place in its segment. */
+/** Where a row that a search found is in its segment. */
 interface Located extends HeldBlock {
-  readonly row: number;
   readonly position: number;
   /** The checksum of its vector. */
   readonly check: number;

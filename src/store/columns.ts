@@ -69,11 +69,8 @@ export class StoredColumns {
     }
     if (found < rows.length) {
       const isIn = (row: number) => segments.some((s) => row >= s.firstRow && row < s.endRow);
-      throw wrongValue(
-        'rows',
-        'rows of the index',
-        rows.find((row) => !isIn(row)),
-      );
+      const other = rows.find((row) => !isIn(row));
+      throw wrongValue('rows', 'rows of the index', other);
     }
     if (parts.length === 0) return RowBatch.of(Object.fromEntries(names.map((name) => [name, []])));
     // Parts come in the order of segments; other orders of rows are restored at the end.

@@ -309,9 +309,10 @@ export class StoredRows implements Searched, SearchedPart {
 
   /** The row at a place of the partitions in memory; notes where its vector is, if not here. */
   rowAt(place: number): number {
-    if (this.vectors.has(this.partitions.rowAt(place))) return this.partitions.rowAt(place);
+    const row = this.partitions.rowAt(place);
+    if (this.vectors.has(row)) return row;
     const located = this.partitions.at(place);
-    const { segment, block, row, position, check } = located;
+    const { segment, block, position, check } = located;
     const known = this.#known[segment.number];
     known.positions[row - segment.firstRow] = position + 1;
     known.checks[position] = check;

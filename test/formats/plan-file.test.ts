@@ -23,8 +23,8 @@ import { openRows } from '../../src/formats/open-rows';
 import {
   applyChecked,
   applyPlan,
-  planLines,
   readPlan,
+  readPlanLines,
   writePlan,
 } from '../../src/formats/plan-file';
 import { dedup } from '../../src/near/dedup';
@@ -70,14 +70,16 @@ it.each(['note.csv', 'note.jsonl'])(
     const writer = await createRows(path(name), { force: true });
     await writer.write(batch.with({ text: notes, note: notes }));
     await writer.close();
-    const before = await planLines(path(name));
+    const linesNow = async () =>
+      RowBatch.join((await readPlanLines(path(name), ids.length, true)).lines);
+    const before = await linesNow();
     const file = new PlanFile(path(name), '', null);
     const own = await file.read(ids.length);
     const dropped = own.kept.indexOf(0);
     own.kept[dropped] = 1;
     own.duplicateOf[dropped] = dropped;
     await file.save({ ...own, reviewed: new Uint8Array(own.count) });
-    const after = await planLines(path(name));
+    const after = await linesNow();
     for (const { name: column } of before.columns) {
       const [was, is] = [before.values(column), after.values(column)];
       const changed = was.flatMap((value, i) => (is[i] === value ? [] : [before.values('row')[i]]));

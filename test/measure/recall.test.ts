@@ -55,6 +55,14 @@ describe('recall against brute force', async () => {
     expect(measured.interval[1]).toBeGreaterThan(measured.recall);
   });
 
+  it('shows a progress that rises and ends once', async () => {
+    const shares: number[] = [];
+    const onProgress = (done: number, total: number) => shares.push(done / total);
+    await measureRecall(index, { k: K, sample: 1000, threads: 1, onProgress });
+    expect(shares).toEqual([...shares].sort((a, b) => a - b));
+    expect([shares.indexOf(1), shares.length > 2]).toEqual([shares.length - 1, true]);
+  });
+
   it('of queries that are no rows is by the whole answer', async () => {
     const queries = Array.from({ length: 30 }, () => draws.gaussians(DIMENSIONS));
     let found = 0;

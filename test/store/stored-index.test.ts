@@ -130,6 +130,13 @@ describe('a file that is damaged', () => {
   });
 });
 
+it('shows its opening as progress', async () => {
+  const seen: number[][] = [];
+  const onProgress = (...at: number[]) => seen.push(at);
+  await (await openIndex(sound, { memory: '64MB', onProgress })).close();
+  expect(seen).toEqual([[1, 1]]);
+});
+
 it('refuses a limit below what it must hold, and what is no number of bytes', async () => {
   await expect(openIndex(sound, { memory: 1000 })).rejects.toThrow(
     /"memory" expected more than \d+: centroids and the places of rows, got 1000/,

@@ -124,6 +124,19 @@ describe('a scan', () => {
     expect([...rows]).toEqual(Array.from({ length: 100 }, (_, i) => 4999 - i));
   });
 
+  it('are found for more queries than a step takes, in several tiles of rows', async () => {
+    const draws = new Draws(SEED);
+    const matrix = { values: Float64Array.from(draws.gaussians(64 * 1200)), dimensions: 64 };
+    const queries = { values: matrix.values.subarray(0, 64 * 600), dimensions: 64 };
+    const found = await scanVectorsAll(matrix, queries, { k: 3 });
+    expect(found).toHaveLength(600);
+    for (let i = 0; i < 600; i++) {
+      const cosines = naiveCosines(matrix, rowOf(queries, i)) as number[];
+      const best = [...cosines.keys()].sort((a, b) => cosines[b] - cosines[a]).slice(0, 3);
+      expect([...found[i].rows]).toEqual(best);
+    }
+  });
+
   it('answer among one row, none, and none that has a direction', async () => {
     const nothing = { rows: new Uint32Array(0), cosines: new Float64Array(0) };
     const query = [1, 1];

@@ -10,11 +10,11 @@ import { stat } from 'node:fs/promises';
 import { LongWork } from '../../base/long-work';
 import { checkSource } from '../../cli/output/plan';
 import { measureOf } from '../../codes/measure';
-import { planLines, readPlanLines, savePlan } from '../../formats/plan-file';
+import { readPlanLines, savePlan } from '../../formats/plan-file';
 import { measureDropped } from '../../near/dedup';
 import { checkPlan, checksOf } from '../../near/plan';
 import { type Rows, rowsOf } from '../../near/rows';
-import { type DedupPlan, openRows, type RowBatch } from '../../node';
+import { type DedupPlan, openRows, RowBatch } from '../../node';
 import type {
   DecideRequest,
   Decision,
@@ -229,9 +229,9 @@ export class PlanFile {
       const advice = `make it by halfspace dedup -o ${this.path}, then load this page again`;
       throw new RangeError(`there is no plan ${this.path}: ${advice}`);
     }
-    const { plan, sources } = await readPlanLines(this.path, maxRows);
+    const { plan, sources, lines } = await readPlanLines(this.path, maxRows, true);
     checkSource(this.input, this.source, sources, this.path);
-    this.#lines = await planLines(this.path);
+    this.#lines = RowBatch.join(lines);
     return plan;
   }
 
