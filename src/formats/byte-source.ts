@@ -13,7 +13,7 @@ import type { ByteFile, BytePipe } from '../table/arrow/batches';
 import { ZstdDecoder } from '../table/compression';
 import { FileChecksum, PIECE_BYTES } from '../table/sealed/seal';
 import { fill } from './file-io';
-import { type FileStates, isAddress, noteFile, openWeb } from './web-source';
+import { type FileStates, isAddress, noteChecksum, noteFile, openWeb } from './web-source';
 
 /** Most bytes that are held of a stream whose format cannot be read from front to back. */
 const MAX_STREAM_BYTES = 2 ** 31;
@@ -85,9 +85,8 @@ export class ByteSource implements BytePipe {
           ({ bytesRead } = await handle.read(bytes, count, PIECE_BYTES - count, null));
           count += bytesRead;
         } while (isFile && bytesRead > 0 && count < PIECE_BYTES); // a pipe gives what it has
-        const known = states.get(path);
         if (count > 0) sum.add(bytes.subarray(0, count));
-        else if (known !== undefined) states.set(path, { ...known, checksum: sum.text });
+        else if (isFile) noteChecksum(states, path, sum.text);
         return bytes.subarray(0, count);
       };
       const file: ByteFile = {
@@ -123,15 +122,24 @@ export class ByteSource implements BytePipe {
   }
 
   /** The bytes of a stream; a chunk of anything else throws a FormatError. */
-  static of(chunks: AsyncIterable<Uint8Array>, name: string): ByteSource {
+  static of(
+    chunks: AsyncIterable<Uint8Array>,
+    name: string,
+    states: FileStates = new Map(),
+  ): ByteSource {
     const iterator = chunks[Symbol.asyncIterator]();
+    const sum = new FileChecksum();
     return new ByteSource(name, async () => {
       for (;;) {
         const { done, value } = await iterator.next();
-        if (done) return NOTHING;
+        if (done) {
+          noteChecksum(states, name, sum.text);
+          return NOTHING;
+        }
         if (!(value instanceof Uint8Array)) {
           throw new FormatError(`a stream of ${typeof value}s, not of bytes`, name);
         }
+        sum.add(value);
         if (value.length > 0) return value;
       }
     });

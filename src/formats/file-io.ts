@@ -224,9 +224,8 @@ export async function checksumOf(
   const file = await open(path, 'r');
   try {
     checkFileSize((await file.stat()).size, byteLength, path);
-    // A file without bytes is one empty piece.
     const piece = new Uint8Array(PIECE_BYTES);
-    for (let at = 0; at === 0 || at < byteLength; at += piece.length) {
+    for (let at = 0; at < byteLength; at += piece.length) {
       const length = Math.min(piece.length, byteLength - at);
       if ((await fill(file, piece.subarray(0, length), at)) < length) {
         throw new FormatError('cut short while it was read', path);

@@ -144,13 +144,13 @@ async function openOne(
   const packed =
     typeof source === 'string'
       ? await ByteSource.open(source, inner.states)
-      : ByteSource.of(source, given.file ?? 'the stream');
+      : ByteSource.of(source, given.file ?? 'the stream', inner.states);
   if (packed === null) {
     const folder = source as string;
     if (given.format !== undefined && given.format !== 'text') {
       throw new FormatError(`a folder, not a file of format ${given.format}`, folder);
     }
-    const rows = await folderRows(folder, read);
+    const rows = await folderRows(folder, read, inner.states);
     return new RowReader(rows, 'text', ByteSource.folder(folder), read.batchRows);
   }
   try {

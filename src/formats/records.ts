@@ -10,6 +10,7 @@ import { asFormatError, FormatError } from '../base/check';
 import { builderOf, type ColumnBuilder, plainColumn } from '../table/columns/make';
 import type { ColumnKind } from '../table/columns/types';
 import { RowBatch } from '../table/row-batch';
+import { FileChecksum } from '../table/sealed/seal';
 import { type ByteSource, joined } from './byte-source';
 import { readWhole } from './file-io';
 import {
@@ -20,6 +21,7 @@ import {
   type SendBatch,
 } from './row-reader';
 import { filesOf } from './shards';
+import { type FileStates, noteChecksum } from './web-source';
 
 const NEWLINE = 10;
 const RETURN = 13;
@@ -271,7 +273,11 @@ export async function textRows(source: ByteSource, options: ReadOptions): Promis
 const FOLDER_COLUMNS = ['file', 'text'];
 
 /** Reads the files of a folder and of those within it, by path; hidden ones are left out. */
-export async function folderRows(folder: string, options: ReadOptions): Promise<FormatRows> {
+export async function folderRows(
+  folder: string,
+  options: ReadOptions,
+  states: FileStates = new Map(),
+): Promise<FormatRows> {
   const wanted = options.columns ?? FOLDER_COLUMNS;
   checkColumns(wanted, FOLDER_COLUMNS);
   const files = await filesOf(folder);
@@ -279,10 +285,13 @@ export async function folderRows(folder: string, options: ReadOptions): Promise<
   const plans = wanted.map((name) => ({ name, kind: 'text' as const }));
   const assembler = new RowAssembler(plans, folder, options.batchRows);
   const read: FormatRows['read'] = async (send) => {
+    const sum = new FileChecksum();
     for (const file of files) {
       // A file is one row, so it is read as a whole.
       const path = join(folder, file);
       const bytes = await readWhole(path);
+      sum.add(new TextEncoder().encode(`${file}\0${bytes.length}\0`));
+      sum.add(bytes);
       asFormatError(path, () => {
         if (!isUtf8(bytes)) throw new Error('not UTF-8 text');
         // The decoder drops a byte order mark, which is no part of the text.
@@ -294,6 +303,7 @@ export async function folderRows(folder: string, options: ReadOptions): Promise<
       });
       if (assembler.isFullAfter(bytes.length)) await send(assembler.take());
     }
+    noteChecksum(states, folder, sum.text);
     await send(assembler.take());
   };
   return { empty: assembler.empty, rowCount: files.length, read };

@@ -31,7 +31,7 @@ export function localName(path: string): string {
 interface FileState {
   readonly size: number | null;
   readonly version: string | null;
-  /** Of a file here that was read from front to back. */
+  /** Of a file here, a folder of texts or a stream that was read from front to back. */
   readonly checksum?: string;
 }
 
@@ -43,7 +43,7 @@ function noteState(states: FileStates, path: string, { size, version }: FileStat
   const known = states.get(path) ?? { size: null, version: null };
   const now = { ...known, size: known.size ?? size, version: known.version ?? version };
   if (now.size !== (size ?? now.size) || now.version !== (version ?? now.version)) {
-    throw new FormatError('changed while it was read: start again', path);
+    throw changed(path);
   }
   states.set(path, now);
 }
@@ -52,6 +52,15 @@ function noteState(states: FileStates, path: string, { size, version }: FileStat
 export function noteFile(states: FileStates, path: string, { size, mtimeNs }: BigIntStats): void {
   noteState(states, path, { size: Number(size), version: String(mtimeNs) });
 }
+
+/** Notes the checksum of what was read from front to back; throws where it was another before. */
+export function noteChecksum(states: FileStates, path: string, checksum: string): void {
+  const known = states.get(path) ?? { size: null, version: null };
+  if (known.checksum !== undefined && known.checksum !== checksum) throw changed(path);
+  states.set(path, { ...known, checksum });
+}
+
+const changed = (path: string) => new FormatError('changed while it was read: start again', path);
 
 /** The state of a file, by one request where it is not known yet. */
 export async function stateOf(address: string, states: FileStates): Promise<FileState> {

@@ -337,8 +337,7 @@ function writtenInPieces(
     },
     async end() {
       const rest = bytes % PIECE_BYTES;
-      // An empty file has the checksum of one empty piece, as in `fileChecksum`.
-      if (rest > 0 || bytes === 0) await put(piece.subarray(0, rest));
+      if (rest > 0) await put(piece.subarray(0, rest));
       await handle.sync();
       await handle.close();
       return ended(bytes, checksum.text);

@@ -362,6 +362,22 @@ describe('files as they are', () => {
       .split('\n')
       .map((line) => JSON.parse(line).file);
     expect(names).toEqual(['a.txt', 'b.txt']);
+    writeFileSync(at('texts/c.txt'), 'a text that the plan never saw');
+    const { code, stderr } = await run(['dedup', at('texts'), ...apply, '--force']);
+    expect([code, stderr]).toEqual([3, expect.stringContaining('texts: changed since ')]);
+    const written = readFileSync(at('texts-kept.jsonl'), 'utf8');
+    expect(written.trim().split('\n')).toHaveLength(2);
+  });
+
+  it('the plan of stdin is for a file of the same bytes', async () => {
+    const input = readFileSync(at('docs.jsonl'));
+    const plan = at('piped-plan.jsonl');
+    expect((await run(['dedup', '-', '--text', 'body', '-o', plan], { input })).code).toBe(0);
+    const apply = ['--apply', plan, '-o', at('piped-kept.jsonl')];
+    expect((await run(['dedup', at('docs.jsonl'), ...apply])).code).toBe(0);
+    writeFileSync(at('edited.jsonl'), `${input}`.replace('"body":"', '"body":"never seen, '));
+    const { code, stderr } = await run(['dedup', at('edited.jsonl'), ...apply, '--force']);
+    expect([code, stderr]).toEqual([3, expect.stringContaining('edited.jsonl: changed since ')]);
   });
 });
 

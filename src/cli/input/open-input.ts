@@ -24,6 +24,9 @@ import type { Call } from '../call';
 /** A file, an address, a folder or a pattern, or several of these; '-' is stdin. */
 export type Input = string | readonly string[];
 
+/** What stdin is called in messages. */
+export const STDIN = 'stdin';
+
 /** What sentences call an input: `docs.jsonl`, of several `docs.jsonl and 2 others`. */
 export function nameOfInput(input: Input): string {
   if (typeof input === 'string') return input;
@@ -56,7 +59,7 @@ export async function openInput(
   const { kinds, ...given } = reading;
   const reader = await openRecords(
     isStdin ? addAbortSignal(call.signal, call.stdin) : path,
-    { file: isStdin ? 'stdin' : undefined, columns, ...given },
+    { file: isStdin ? STDIN : undefined, columns, ...given },
     {
       isWanted,
       states: call.fileStates,

@@ -9,6 +9,7 @@
 import { stat } from 'node:fs/promises';
 import { FormatError } from '../../base/check';
 import { checksumOf } from '../../formats/file-io';
+import { openRecords } from '../../formats/open-rows';
 import { shardsOf } from '../../formats/shards';
 import { isAddress, noteFile, stateOf } from '../../formats/web-source';
 import { doubtfulRows, eachPlanBatch, type PlanPart } from '../../near/plan-table';
@@ -17,7 +18,7 @@ import { isIndexFolder } from '../../store/generations';
 import { fileChecksum } from '../../table/sealed/seal';
 import type { Call } from '../call';
 import type { Collection } from '../input/collection';
-import { type Input, nameOfInput } from '../input/open-input';
+import { type Input, nameOfInput, STDIN } from '../input/open-input';
 import { counted, excerpt, grouped } from './figures';
 import { outputFormat } from './rows';
 
@@ -94,12 +95,12 @@ function commonText(commons: Float64Array, groups: Uint32Array): string {
 }
 
 /**
- * The checksum of the files of an input in their order, of which those are read that were not from
- * front to back; of an address that of what its host says of the file. Null where there are none to
- * compare: for stdin, pipes, folders of texts and indexes.
+ * The checksum of the bytes of stdin, of a folder of texts, or of the files of an input in their
+ * order: what was not read from front to back is read. Of an address it is of what its host says of
+ * the file. Null where there are no bytes to compare: for indexes and for pipes by name.
  */
 export async function sourceOf(call: Call, input: Input): Promise<string | null> {
-  if ([input].flat().includes('-')) return null;
+  if (input === '-') return call.fileStates.get(STDIN)?.checksum ?? null;
   if (typeof input === 'string' && (await isIndexFolder(input))) return null;
   const files = (await shardsOf(input)) ?? [input].flat();
   const sums: string[] = [];
@@ -111,6 +112,10 @@ export async function sourceOf(call: Call, input: Input): Promise<string | null>
       continue;
     }
     const found = await stat(file, { bigint: true });
+    if (found.isDirectory()) {
+      sums.push(await sumOfTexts(call, file));
+      continue;
+    }
     if (!found.isFile()) return null;
     // The file must be as it was where it was read.
     noteFile(call.fileStates, file, found);
@@ -119,6 +124,15 @@ export async function sourceOf(call: Call, input: Input): Promise<string | null>
     sums.push(known ?? (await checksumOf(file, Number(found.size), halt)));
   }
   return sums.length === 1 ? sums[0] : textSum(sums.join());
+}
+
+/** The checksum of a folder of texts, which is read where it was not yet. */
+async function sumOfTexts({ fileStates: states, signal }: Call, folder: string): Promise<string> {
+  if (!states.has(folder)) {
+    const rows = await openRecords(folder, { format: 'text', columns: [] }, { states });
+    for await (const _ of rows) signal.throwIfAborted();
+  }
+  return states.get(folder)?.checksum as string;
 }
 
 /** Throws unless the files of an input are those that a plan names, if it names any. */

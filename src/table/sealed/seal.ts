@@ -231,16 +231,35 @@ function bitsOf({ values, offset, length, nullCount }: Data): Uint8Array {
 /** Bytes that are hashed at once. The hash of a piece is the seed of the next. */
 export const PIECE_BYTES = 2 ** 20;
 
-/** The checksum of a file that comes in pieces of PIECE_BYTES; only the last may be shorter. */
+/** The checksum of a file whose bytes come one after another. */
 export class FileChecksum {
   #hash = 0n;
+  #length = 0;
+  /** Holds the bytes that are not a whole piece yet. */
+  #piece: Uint8Array | null = null;
 
-  add(piece: Uint8Array): void {
-    this.#hash = checksum(piece, this.#hash);
+  add(bytes: Uint8Array): void {
+    for (let from = 0; from < bytes.length; ) {
+      const filled = this.#length % PIECE_BYTES;
+      const some = bytes.subarray(from, from + PIECE_BYTES - filled);
+      from += some.length;
+      this.#length += some.length;
+      if (some.length === PIECE_BYTES) {
+        this.#hash = checksum(some, this.#hash);
+        continue;
+      }
+      this.#piece ??= new Uint8Array(PIECE_BYTES);
+      this.#piece.set(some, filled);
+      if (filled + some.length === PIECE_BYTES) this.#hash = checksum(this.#piece, this.#hash);
+    }
   }
 
   get text(): string {
-    return checksumText(this.#hash);
+    const filled = this.#length % PIECE_BYTES;
+    if (filled === 0 && this.#length > 0) return checksumText(this.#hash);
+    // An empty file counts as one empty piece.
+    const rest = this.#piece?.subarray(0, filled) ?? new Uint8Array();
+    return checksumText(checksum(rest, this.#hash));
   }
 }
 
@@ -249,11 +268,9 @@ export class FileChecksum {
  * file counts as one empty piece.
  */
 export function fileChecksum(bytes: Uint8Array): string {
-  const pieces = new FileChecksum();
-  for (let at = 0; at === 0 || at < bytes.length; at += PIECE_BYTES) {
-    pieces.add(bytes.subarray(at, at + PIECE_BYTES));
-  }
-  return pieces.text;
+  const sum = new FileChecksum();
+  sum.add(bytes);
+  return sum.text;
 }
 
 /** Throws a FormatError unless a file has as many bytes as is stated. */
