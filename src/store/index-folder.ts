@@ -180,8 +180,10 @@ export class IndexFolder extends FolderFacts {
     const { text, frequencies, signal, onProgress, threads, ...ofIndex } = rest;
     const call = checkOptions({ signal, onProgress, threads } as LongCall, LONG_CALL);
     checkOptions(optimize, OPTIMIZE_OPTIONS, 'optimize');
-    const others = { ...ofIndex, ...(optimize && { optimize }) };
-    if (like !== undefined) checkOptions<object>(others, {}, 'options of a build "like" a folder');
+    const own = Object.entries({ ...ofIndex, optimize }).find(([, value]) => value !== undefined);
+    if (like !== undefined && own !== undefined) {
+      throw new TypeError(`"like" takes all options of its folder: leave out "${own[0]}"`);
+    }
     if (typeof folder !== 'string') throw wrongType('folder', 'a path', folder);
     const memory = checkByteCount('memory', limit);
     checkInteger('firstRow', firstRow, 0, 2 ** 31 - 1);
@@ -190,8 +192,8 @@ export class IndexFolder extends FolderFacts {
       like === undefined
         ? null
         : await openRowless(new FolderPlace(like), await neededManifest(like));
-    const own = model === null ? ofIndex : optionsOf(model.manifest.index);
-    const core = new IndexCore(checkIndexOptions(own));
+    const taken = model === null ? ofIndex : optionsOf(model.manifest.index);
+    const core = new IndexCore(checkIndexOptions(taken));
     core.rows = new MemoryIndex(core.rows.options, model?.space ?? null, firstRow);
     if (optimize !== undefined) checkOptimize(core, optimize);
     const base = await prepareNew(folder, replace);

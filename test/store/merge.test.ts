@@ -342,8 +342,11 @@ describe('a build like a folder', () => {
   it('takes no options, and chooses no setting', async () => {
     const building = (more: object) =>
       IndexFolder.build(join(root, 'no.hs'), batchesOf([1]), { like: model, memory, ...more });
-    await expect(building({ bits: 64 })).rejects.toThrow('"bits"');
-    await expect(building({ optimize: { k: 8 } })).rejects.toThrow('"optimize"');
+    const leaveOut = (name: string) =>
+      `"like" takes all options of its folder: leave out "${name}"`;
+    await expect(building({ bits: 64 })).rejects.toThrow(leaveOut('bits'));
+    await expect(building({ vectors: 'int8' })).rejects.toThrow(leaveOut('vectors'));
+    await expect(building({ optimize: { k: 8 } })).rejects.toThrow(leaveOut('optimize'));
     await expect(building({ firstRow: -1 })).rejects.toThrow('"firstRow"');
     await expect(building({ like: join(root, 'none.hs') })).rejects.toThrow('no index');
   });
