@@ -101,11 +101,13 @@ export function newIds(
   }
   const ids = Array.from<Id>(checkIds(typedIfBig(given), count));
   if (count === 0) return { ids: null, kind };
-  if (kind === 'row') throw wrongType('ids', 'none, since the rows before have none', given);
-  const own = typeof (given as readonly Id[])[0] as IdKind;
+  const first = (given as readonly Id[])[0];
+  const own = typeof first as IdKind;
   if (kind !== null && own !== kind) {
     const name = count === 1 ? 'id' : 'ids[0]';
-    throw wrongType(name, `a ${kind}, as the ids before`, (given as readonly Id[])[0]);
+    const isNone = kind === 'row';
+    const wanted = isNone ? 'none, as the rows before have none' : `a ${kind}, as the ids before`;
+    throw wrongType(name, wanted, first);
   }
   return { ids: own === 'number' ? Array.from(ids, Number) : ids, kind: own };
 }

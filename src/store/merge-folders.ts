@@ -65,7 +65,8 @@ export async function mergeFolders(
 ): Promise<Manifest> {
   const known = { replace: null, manifestsOnly: null, evaluated: null, ...LONG_CALL };
   const { replace = false, manifestsOnly, evaluated, ...call } = checkOptions(options, known);
-  if (!Array.isArray(folders) || folders.length === 0) throw wrongType('parts', 'folders', folders);
+  if (!Array.isArray(folders)) throw wrongType('parts', 'an array of folders', folders);
+  if (folders.length === 0) throw wrongValue('parts', 'at least one folder', 0);
   const parts = await inOrder(folders);
   checkParts(parts);
   const manifests = parts.map(({ manifest }) => manifest);

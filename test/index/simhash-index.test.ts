@@ -302,6 +302,8 @@ describe('bad input', async () => {
     ],
     ['a', 'b'],
   );
+  const unnamed = new SimHashIndex();
+  unnamed.add([1, 1]);
   it.each([
     [() => index.search([1, 0], { k: 0 }), RangeError, /"k" expected/],
     [() => index.search([1, 0], { k: -3 }), RangeError, /"k" expected/],
@@ -318,6 +320,7 @@ describe('bad input', async () => {
     [() => index.add(new Uint8Array(2), 'c'), TypeError, /takes vectors/],
     [() => index.add({ indices: [0], values: [1] }, 'c'), TypeError, /dense vectors/],
     [() => new SimHashIndex({ vectors: 'float32' }), TypeError, /"dimensions"/],
+    [() => unnamed.set([1, 1], 1), TypeError, /^"id" expected none, as .* have none, got 1$/],
   ])('%s is refused, and nothing changes', (call, type, message) => {
     expect(call).toThrow(type);
     expect(call).toThrow(message);

@@ -226,7 +226,8 @@ describe('a merge', () => {
       expect(contentOf(folder)).toEqual(before);
     }
     await expect(IndexFolder.merge(folder, [one, two])).rejects.toThrow('holds an index');
-    await expect(IndexFolder.merge(folder, [])).rejects.toThrow('"parts"');
+    const none = '"parts" expected at least one folder, got 0';
+    await expect(IndexFolder.merge(folder, [])).rejects.toThrow(none);
     await expect(IndexFolder.merge(folder, [one], { many: 1 } as never)).rejects.toThrow('"many"');
     const removed = await partOf(own, 9000);
     await (await IndexFolder.open(removed)).remove([idOf(own[0])]);
