@@ -72,7 +72,7 @@ export const SEARCH_OPTIONS = {
   oversample: { least: 1, most: 2 ** 32 },
   probes: { min: 1, max: 2 ** 32 },
   filter: null,
-  explain: null,
+  explain: checkBoolean,
 } as const;
 
 /** `maxDistance`, or the lowest similarity, or both must be given. */
@@ -98,7 +98,7 @@ export const WITHIN_OPTIONS = {
   minCosine: null,
   minJaccard: null,
   filter: null,
-  explain: null,
+  explain: checkBoolean,
 } as const;
 
 /** Options of `optimize`: the wanted recall, and how it is measured. */

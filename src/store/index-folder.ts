@@ -5,7 +5,7 @@
  */
 
 import { join } from 'node:path';
-import { checkByteCount, checkInteger, checkOptions, wrongType } from '../base/check';
+import { checkBoolean, checkByteCount, checkInteger, checkOptions, wrongType } from '../base/check';
 import { LONG_CALL, type LongCall, LongWork } from '../base/long-work';
 import type { Codes } from '../codes/codes';
 import type { Id } from '../index/ids';
@@ -186,6 +186,7 @@ export class IndexFolder extends FolderFacts {
     }
     if (typeof folder !== 'string') throw wrongType('folder', 'a path', folder);
     const memory = checkByteCount('memory', limit);
+    checkBoolean('replace', replace);
     checkInteger('firstRow', firstRow, 0, 2 ** 31 - 1);
     // Of the folder that it is like a build takes no row.
     const model =
@@ -257,7 +258,7 @@ export class IndexFolder extends FolderFacts {
    * `saveIndex` instead.
    */
   async append(batch: VectorBatch | Codes, ids?: IdList, options?: AppendOptions): Promise<number> {
-    const known = { columns: checkBatch, replace: null, ...LONG_CALL };
+    const known = { columns: checkBatch, replace: checkBoolean, ...LONG_CALL };
     const { columns, replace = false, ...call } = checkOptions(options, known);
     return this.appendAll([{ vectors: batch, ids, columns }], { replace, ...call });
   }

@@ -5,7 +5,7 @@
 
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { checkOptions, wrongType, wrongValue } from '../base/check';
+import { checkBoolean, checkOptions, wrongType, wrongValue } from '../base/check';
 import { LONG_CALL, type LongCall } from '../base/long-work';
 import { writeSynced } from '../formats/file-io';
 import { IndexCore } from '../index/index-core';
@@ -63,7 +63,8 @@ export async function mergeFolders(
   folders: readonly string[],
   options: MergeOptions | undefined,
 ): Promise<Manifest> {
-  const known = { replace: null, manifestsOnly: null, evaluated: null, ...LONG_CALL };
+  const flags = { replace: checkBoolean, manifestsOnly: checkBoolean };
+  const known = { ...flags, evaluated: null, ...LONG_CALL };
   const { replace = false, manifestsOnly, evaluated, ...call } = checkOptions(options, known);
   if (!Array.isArray(folders)) throw wrongType('parts', 'an array of folders', folders);
   if (folders.length === 0) throw wrongValue('parts', 'at least one folder', 0);

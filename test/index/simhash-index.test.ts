@@ -310,6 +310,7 @@ describe('bad input', async () => {
     [() => index.search([1, 0, 0]), RangeError, /2 dimensions, got 3/],
     [() => index.search([0, 0]), RangeError, /all-zero/],
     [() => index.search([Number.NaN, 0]), RangeError, /NaN/],
+    [() => index.search([1, 0], { explain: 1 } as never), TypeError, /"explain" expected true/],
     [() => index.search([1, 0], { kk: 1 } as never), TypeError, /did you mean "k"/],
     [() => index.search([1, 0], { rank: 'exact' } as never), RangeError, /one of 'hamming'/],
     [() => index.search({ indices: [0], values: [1] }), TypeError, /dense vectors, got sparse/],

@@ -343,6 +343,7 @@ describe('a build like a folder', () => {
   it('takes no options, and chooses no setting', async () => {
     const building = (more: object) =>
       IndexFolder.build(join(root, 'no.hs'), batchesOf([1]), { like: model, memory, ...more });
+    await expect(building({ replace: 'yes' })).rejects.toThrow('"replace" expected true or false');
     const leaveOut = (name: string) =>
       `"like" takes all options of its folder: leave out "${name}"`;
     await expect(building({ bits: 64 })).rejects.toThrow(leaveOut('bits'));
