@@ -302,7 +302,10 @@ function givenSource(index: Evaluable, queries: RowsToAdd, wanted: Wanted): Eval
     const own = parts.vectors === null ? { code: query.code, sums: null, unit: null } : query;
     asked.push({ row: null, query: own });
   }
-  if (asked.length === 0) throw wrongValue('queries', 'at least one vector', given.count);
+  if (asked.length < 2) {
+    const both = 'half of them choose the setting, half measure it';
+    throw wrongValue('queries', `at least two that are not null (${both})`, asked.length);
+  }
   const kind = { source: 'queries', isTrained: false } as const;
   return new EvaluationSource(
     { ...kind, truth: parts.vectors === null ? 'distance' : 'cosine' },
@@ -413,11 +416,7 @@ async function settle(
     const choice = await chosen(index, choosing, { ...target, recall: wanted, doubt }, second);
     // No setting makes up for what is lost: the slowest ones would find little more.
     if (best !== null && lost > 0 && !choice.isEnough) return best;
-    if (doubt === DOUBT) {
-      judging = await source.next(isGiven ? source.left : half, second);
-      // A single query must choose and measure.
-      if (judging.length === 0) judging = choosing;
-    }
+    if (doubt === DOUBT) judging = await source.next(isGiven ? source.left : half, second);
     const recall = await measured(index, judging, target.k, choice, second);
     const over = recall.recall - target.recall;
     const isOpen = best === null || best.recall.recall < target.recall;

@@ -271,7 +271,12 @@ describe('what optimize reports', () => {
       [{ partitions: 0n }, TypeError, /"partitions" expected a number, got 0n/],
       [{ queries: [[1, 2]] }, RangeError, /16/],
       [{ queries: [new Array(16).fill(Number.NaN)] }, RangeError, /NaN/],
-      [{ queries: [] }, RangeError, /"queries" expected at least one vector, got 0/],
+      [{ queries: [] }, RangeError, /"queries" expected at least two that are not null .* got 0/],
+      [
+        { queries: [new Array(16).fill(1)] },
+        RangeError,
+        /"queries" expected at least two .* got 1/,
+      ],
       [{ coverage: 0.9 }, TypeError, /no option "coverage"/],
       [{ recall: 2 }, RangeError, /"recall"/],
       [{ recall: 0 }, RangeError, /"recall" expected a number above 0/],

@@ -231,7 +231,7 @@ describe('optimize of a folder', () => {
     const folder = await writeFolder(kind, 'refused');
     const names = readdirSync(folder.path).sort();
     const refused: [object, string][] = [
-      [{ memory: '1MB', queries: [] }, '"queries" expected at least one vector, got 0'],
+      [{ memory: '1MB', queries: [] }, '"queries" expected at least two that are not null'],
       [{ memory: '1MB', memries: 1 }, '"memries"'],
       [{ memory: 'much' }, '"memory" expected'],
       [{ memory: '30KB', partitions: 32 }, '"memory" is too small'],

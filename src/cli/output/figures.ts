@@ -103,10 +103,8 @@ export function recallWords(
   const [low, high] = report.interval.map(percent);
   let which = source === 'rows' ? `${counted(queries, 'row')} held out` : `${queries} queries`;
   if (asked !== null) {
-    which =
-      queries === asked.count
-        ? `${queries} of ${asked.file}, which chose the setting too`
-        : `${queries} of the ${asked.count} queries of ${asked.file}, the others chose the setting`;
+    const { file, count } = asked;
+    which = `${queries} of the ${count} queries of ${file}, the others chose the setting`;
   }
   const found = `${percent(recall)} of the true ${k} nearest ${NEAREST[truth]}`;
   return `${found} (95 %: ${low} to ${high}, ${which})`;
