@@ -234,8 +234,8 @@ export function badValue(row: number, dimension: number | bigint, value: number)
 
 /** Rows whose entries are brought in order together. */
 const BLOCK_ROWS = 2048;
-/** Float64 rows whose largest value is smaller lose digits as float32, which ends at 2^-149. */
-const MIN_FLOAT32 = 2 ** -110;
+/** A row of float64 whose largest value is smaller loses digits as float32. */
+const MIN_FLOAT32 = 2 ** -126;
 
 /**
  * Throws a RangeError for one of the rows `from` to `to - 1` that is not finite or does not fit
@@ -262,7 +262,10 @@ export function checkFloat32(
       if (most === 0) continue;
       if (!Number.isFinite(most)) throw new RangeError(`row ${row}: expected finite values`);
       if (most >= least && Number.isFinite(Math.fround(most))) continue;
-      throw new RangeError(`row ${row}: its values do not fit float32, in which they are kept`);
+      const limits = 'the largest must be 2^-126 to 2^128';
+      throw new RangeError(
+        `row ${row}: its values do not fit float32, in which they are kept: ${limits}`,
+      );
     }
   }
 }

@@ -299,8 +299,16 @@ describe('what is not sparse', () => {
     expect(index.count).toBe(1);
   });
 
-  it.each([1e300, 1e-300])('%d does not fit float32', (value) => {
-    expect(() => index.add({ indices: [1], values: [value] })).toThrow('do not fit float32');
+  it.each([1e39, 1e300, 1e-38, 1e-300])('%d does not fit float32', (value) => {
+    expect(() => index.add({ indices: [1], values: [value] })).toThrow(
+      'do not fit float32, in which they are kept: the largest must be 2^-126 to 2^128',
+    );
     expect(index.count).toBe(1);
+  });
+
+  it.each([2 ** -126, 1e-34, 3e38])('%d does', (value) => {
+    const own = new SimHashIndex({ vectors: 'sparse' });
+    own.add({ indices: [1], values: [value] });
+    expect([...own.search({ indices: [1], values: [value] }).similarities]).toEqual([1]);
   });
 });
