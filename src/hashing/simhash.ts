@@ -239,7 +239,7 @@ export class SimHasher {
    * @internal
    */
   async hashBatch(batch: VectorBatch, work: LongWork): Promise<Codes> {
-    const matrix = matrixOf(batch);
+    const matrix = matrixOf(batch, this.dimensions);
     const isDense = isDenseMatrix(matrix);
     const count = checkMatrix(matrix);
     if (isDense && count > 0) this.#checkWidth(matrix.dimensions);

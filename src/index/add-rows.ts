@@ -65,7 +65,7 @@ export async function additionOf(
   refuseVectors(core);
   const { hasher } = core;
   const isEmpty = Array.isArray(batch) && batch.length === 0;
-  const packed = isEmpty ? batch : matrixOf(batch);
+  const packed = isEmpty ? batch : matrixOf(batch, hasher.dimensions);
   const dense = isDenseMatrix(packed) ? packed : null;
   if (!isEmpty) checkKind(core, dense === null);
   const codes = await hasher.hashBatch(packed, work);

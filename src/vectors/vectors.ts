@@ -194,7 +194,10 @@ function isList(value: unknown): value is { length: number } {
  * A batch as a matrix. Matrices are not copied, arrays of vectors are. `checkMatrix` must then
  * check the shape.
  */
-export function matrixOf(batch: VectorBatch): DenseMatrix | SparseMatrix {
+export function matrixOf(
+  batch: VectorBatch,
+  dimensions: number | undefined,
+): DenseMatrix | SparseMatrix {
   if (isDenseMatrix(batch) || isSparseMatrix(batch)) return batch;
   if (!Array.isArray(batch)) {
     throw wrongType(
@@ -203,17 +206,20 @@ export function matrixOf(batch: VectorBatch): DenseMatrix | SparseMatrix {
       batch,
     );
   }
-  return batch.length > 0 ? packVectors(batch) : { offsets: [0], indices: [], values: [] };
+  if (batch.length > 0) return packVectors(batch, dimensions);
+  return { offsets: [0], indices: [], values: [] };
 }
 
 /**
  * Copies an array of vectors, all dense of one width or all sparse, into a matrix. It is of float32
- * if all vectors are Float32Arrays, else of float64.
+ * if all vectors are Float32Arrays, else of float64. The width is `dimensions`, else the first's.
  */
-export function packVectors(vectors: readonly Vector[]): DenseMatrix | SparseMatrix {
+export function packVectors(
+  vectors: readonly Vector[],
+  dimensions = (vectors[0] as DenseVector)?.length,
+): DenseMatrix | SparseMatrix {
   if (isSparse(vectors[0])) return packSparse(vectors);
   if (!isDense(vectors[0])) throw notAVector('batch[0]', vectors[0]);
-  const dimensions = vectors[0].length;
   const isNarrow = vectors.every((vector) => vector instanceof Float32Array);
   const length = vectors.length * dimensions;
   const values = isNarrow ? new Float32Array(length) : new Float64Array(length);

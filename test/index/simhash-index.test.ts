@@ -332,6 +332,15 @@ describe('bad input', async () => {
   it.each([
     [() => index.addAll(vectors, ['c', 'c']), RangeError, /"ids"\[1\]/],
     [() => index.addAll(vectors, ['c', 4] as never), TypeError, /"ids"\[1\]/],
+    [
+      () =>
+        index.addAll([
+          [1, 2, 3],
+          [1, 2],
+        ]),
+      RangeError,
+      /row 0: expected 2 dimensions, got 3/,
+    ],
     [() => index.addAll([vectors[0], [0, 0]], ['c', 'd']), RangeError, /row 1: an all-zero/],
     [() => index.addAll(new Float32Array(4) as never, ['c']), TypeError, /"batch" expected/],
     [() => index.optimize({ recall: 1.5 }), RangeError, /"recall"/],
