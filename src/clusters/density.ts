@@ -1,11 +1,12 @@
 /**
  * Clusters by density, where the number of clusters is not known: single linkage over the distances
  * at which rows reach each other through dense regions (HDBSCAN*: Campello, Moulavi & Sander 2013).
- * Clusters are the branches of the largest mass in a tree over lists of the nearest codes; parts
- * that no list connects join at its top, at infinite distance. Heights are integers, and all pairs
- * of one height join at once, so that their order does not matter.
+ * Clusters are the branches of the largest mass in a tree over lists of the nearest codes, and over
+ * all pairs of a sample; parts that neither connects join at its top, at infinite distance. Heights
+ * are integers, and all pairs of one height join at once, so that their order does not matter.
  */
 
+import { ascending } from '../base/arrays';
 import { checkOptions } from '../base/check';
 import { LONG_CALL, type LongCall, LongWork } from '../base/long-work';
 import { keyOf, rowOf, weightOf } from '../base/top-k';
@@ -61,8 +62,8 @@ export async function clusterByDensity(
   options?: DensityOptions,
 ): Promise<DensityClusters> {
   const given = { ...DENSITY_DEFAULTS, ...checkOptions(options, OPTIONS) };
-  const { minClusterSize, minSamples } = given;
-  const work = new LongWork(given);
+  const { minClusterSize, minSamples, ...call } = given;
+  const work = new LongWork(call);
   const all = rowsOf('source', source);
   const points = pointsOfRows(all);
   const { rows } = points;
@@ -220,9 +221,11 @@ class Tree {
 
 /**
  * The graph from which clusters are made. A node is a distinct code, and edges join it to the
- * nearest codes, by short lists, which a join of the codes finds. Its core distance is the smallest
- * within which it has `minSamples` other rows. Two nodes reach each other at the largest of their
- * distance and both core distances.
+ * nearest codes, by short lists: a join of the codes finds those within a reach, a scan the rest of
+ * lists with too few rows. A sample, in which all nodes are joined, tells at which heights clusters
+ * join that no list connects. The core distance of a node is the smallest within which it has
+ * `minSamples` other rows. Two nodes reach each other at the largest of their distance and both
+ * core distances.
  */
 interface DensityGraph {
   /** The distinct codes, which are the nodes, and which of them each row has. */
@@ -243,11 +246,11 @@ const STEP_NODES = 2 ** 16;
  * pairs; lists of 5 connected too few nodes.
  */
 const MIN_LISTED = 16;
-/** Rows whose core distances choose how far lists reach. */
+/** Rows whose core distances choose how far lists reach, and nodes of which all pairs are edges. */
 const SAMPLE = 512;
 /**
- * Share of these rows that have `minSamples` others in reach; the rest will be noise. Not all,
- * since one outlier would make a join report nearly every pair.
+ * Share of these rows that have `minSamples` others in reach; a scan finds those of the rest. Not
+ * all, since one outlier would make a join report nearly every pair.
  */
 const WITHIN_REACH = 0.98;
 
@@ -265,16 +268,42 @@ export async function densityGraph(
     starts === null ? 1 : starts[node + 1] - starts[node],
   );
   const near = { maxDistance: reach, range: () => [0, count] as const };
-  const lists = new CodeLists(count, Math.min(count - 1, Math.max(minSamples, MIN_LISTED)));
+  const lists = new CodeLists(weights, minSamples, reach);
   const take = (hits: Uint32Array, found: number) => {
     for (let i = 0; i < HIT * found; i += HIT) {
       lists.offer(hits[i], hits[i + 2], hits[i + 1]);
       lists.offer(hits[i + 1], hits[i + 2], hits[i]);
     }
   };
-  await join(nodes, near, take, work);
-  const pairsAt = await lists.pairs(weights, minSamples, codes.bits, work);
+  const [joining, scanning] = work.inParts([4, 1]);
+  await join(nodes, near, take, joining);
+  const firstRows = weights.map((_, node) => nodes.left.firstOf(node));
+  const { codes: all } = await reordered(rowsOfCodes(codes), firstRows, work);
+  const some = async (nodes: Uint32Array) => (await reordered(rowsOfCodes(all), nodes, work)).codes;
+  const short = await lists.short(work);
+  const scanned = { k: lists.length + 1, ...scanning.call };
+  for (const [i, near] of (await scanAll(all, await some(short), scanned)).entries()) {
+    near.rows.forEach((other, at) => {
+      if (near.distances[at] > reach) lists.offer(short[i], near.distances[at], other);
+    });
+  }
+  const cores = await lists.cores(work);
+  const pairsAt = await lists.pairs(cores, codes.bits, work);
+  const sample = evenly(ascending(count));
+  const sampled = await some(sample);
+  for (const [i, near] of (await scanAll(sampled, sampled, { k: SAMPLE })).entries()) {
+    near.rows.forEach((j, at) => {
+      const [a, b] = [sample[i], sample[j]];
+      if (a < b) pairsAt[Math.max(near.distances[at], cores[a], cores[b])]?.push(a, b);
+    });
+  }
   return { nodes, weights, pairsAt };
+}
+
+/** A sample of some rows or nodes, in their order; all if they are few. */
+function evenly(all: Uint32Array): Uint32Array {
+  const length = Math.min(SAMPLE, all.length);
+  return Uint32Array.from({ length }, (_, i) => all[Math.floor((i * all.length) / length)]);
 }
 
 /**
@@ -286,42 +315,46 @@ async function reachOfLists(codes: Codes, minSamples: number, work: LongWork): P
   const rows = rowsOfCodes(codes);
   const present = presentRows(rows);
   if (present.length <= minSamples) return 0; // no row has others enough at any distance
-  const size = Math.min(SAMPLE, present.length);
-  const sample = Uint32Array.from({ length: size }, (_, i) => {
-    return present[Math.floor((i * present.length) / size)];
-  });
+  const sample = evenly(present);
   const { codes: queries } = await reordered(rows, sample, work);
   const cores = (await scanAll(codes, queries, { k: minSamples + 1 }))
     .map(({ distances }) => distances[minSamples])
     .filter((core) => core > 0)
     .sort((a, b) => a - b);
-  const share = size === present.length ? 1 : WITHIN_REACH;
+  const share = sample.length === present.length ? 1 : WITHIN_REACH;
   return cores[Math.ceil(share * cores.length) - 1] ?? 0;
 }
 
 /** For each node its nearest others, sorted by insertion: by distance, then number. */
 class CodeLists {
-  readonly #count: number;
-  readonly #length: number;
+  /** Most nodes of a list. */
+  readonly length: number;
+  readonly #weights: Uint32Array;
+  readonly #minSamples: number;
+  /** The distance within which every list was offered all nodes. */
+  readonly #reach: number;
   /** Keys of (distance, node), list after list; infinite where a list has fewer. */
   readonly #keys: Float64Array;
   /** By list a distance: farther nodes cannot enter. Most offers end at this short array. */
   readonly #limits: Uint16Array;
 
-  constructor(count: number, length: number) {
-    this.#count = count;
-    this.#length = length;
+  constructor(weights: Uint32Array, minSamples: number, reach: number) {
+    const count = weights.length;
+    this.length = Math.min(count - 1, Math.max(minSamples, MIN_LISTED));
+    this.#weights = weights;
+    this.#minSamples = minSamples;
+    this.#reach = reach;
     this.#limits = new Uint16Array(count).fill(0xffff);
-    this.#keys = new Float64Array(count * length).fill(Number.POSITIVE_INFINITY);
+    this.#keys = new Float64Array(count * this.length).fill(Number.POSITIVE_INFINITY);
   }
 
   /** Offers a node that the list was not offered before. */
   offer(list: number, distance: number, node: number): void {
     if (distance > this.#limits[list]) return;
     const keys = this.#keys;
-    const start = list * this.#length;
+    const start = list * this.length;
     const key = keyOf(distance, node);
-    const last = start + this.#length - 1;
+    const last = start + this.length - 1;
     if (key >= keys[last]) return;
     let at = last;
     for (; at > start && keys[at - 1] > key; at--) keys[at] = keys[at - 1];
@@ -329,29 +362,37 @@ class CodeLists {
     this.#limits[list] = Math.min(0xffff, weightOf(keys[last]));
   }
 
+  /** Nodes of lists with too few rows for a core distance; none where all rows are too few. */
+  async short(work: LongWork): Promise<Uint32Array> {
+    const cores = await this.cores(work);
+    const isNone = this.#weights.reduce((sum, weight) => sum + weight, 0) <= this.#minSamples;
+    return ascending(isNone ? 0 : cores.length).filter((node) => cores[node] === NONE);
+  }
+
+  /** The core distance of each node, NONE where its list has too few rows. */
+  async cores(work: LongWork): Promise<Uint32Array> {
+    const cores = new Uint32Array(this.#weights.length);
+    for (let node = 0; node < cores.length; node++) {
+      cores[node] = this.#coreOf(node);
+      if (node % STEP_NODES === STEP_NODES - 1) await work.step();
+    }
+    return cores;
+  }
+
   /**
    * By height, up to `highest`, each pair of which one lists the other, at the largest of their
    * distance and core distances, and each node of several rows with itself.
    */
-  async pairs(
-    weights: Uint32Array,
-    minSamples: number,
-    highest: number,
-    work: LongWork,
-  ): Promise<number[][]> {
-    const length = this.#length;
-    const cores = new Uint32Array(this.#count);
-    for (let node = 0; node < this.#count; node++) {
-      cores[node] = this.#coreOf(node, weights, minSamples, highest + 1);
-      if (node % STEP_NODES === STEP_NODES - 1) await work.step();
-    }
+  async pairs(cores: Uint32Array, highest: number, work: LongWork): Promise<number[][]> {
+    const { length } = this;
     const pairsAt = Array.from({ length: highest + 1 }, (): number[] => []);
-    for (let node = 0; node < this.#count; node++) {
-      if (weights[node] > 1) pairsAt[cores[node]]?.push(node, node);
+    for (let node = 0; node < cores.length; node++) {
+      if (this.#weights[node] > 1) pairsAt[cores[node]]?.push(node, node);
       for (const key of this.#keys.subarray(node * length, (node + 1) * length)) {
         if (key === Number.POSITIVE_INFINITY) break;
         const [other, distance] = [rowOf(key), weightOf(key)];
-        const isListedThere = keyOf(distance, node) <= this.#keys[(other + 1) * length - 1];
+        const isListedThere =
+          distance <= this.#reach && keyOf(distance, node) <= this.#keys[(other + 1) * length - 1];
         const height = Math.max(distance, cores[node], cores[other]);
         if (node < other || !isListedThere) pairsAt[height]?.push(node, other);
       }
@@ -360,17 +401,14 @@ class CodeLists {
     return pairsAt;
   }
 
-  /**
-   * The core distance of a node: where its own rows and those of its list become `minSamples`
-   * others; `none` where they never do. A list is as long as that, or has all nodes in reach.
-   */
-  #coreOf(node: number, weights: Uint32Array, minSamples: number, none: number): number {
-    let [core, left] = [0, minSamples + 1 - weights[node]];
-    for (let at = node * this.#length; left > 0; at++) {
-      const isInside = at < (node + 1) * this.#length;
-      if (!isInside || this.#keys[at] === Number.POSITIVE_INFINITY) return none;
+  /** Where a node's own rows and those of its list become `minSamples` others, or NONE. */
+  #coreOf(node: number): number {
+    let [core, left] = [0, this.#minSamples + 1 - this.#weights[node]];
+    for (let at = node * this.length; left > 0; at++) {
+      const isInside = at < (node + 1) * this.length;
+      if (!isInside || this.#keys[at] === Number.POSITIVE_INFINITY) return NONE;
       core = weightOf(this.#keys[at]);
-      left -= weights[rowOf(this.#keys[at])];
+      left -= this.#weights[rowOf(this.#keys[at])];
     }
     return core;
   }

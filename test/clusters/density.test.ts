@@ -13,9 +13,6 @@ import { Draws } from '../reference/random';
 
 const NONE = -1;
 
-/** Codes of a list, at least. */
-const LISTED = 16;
-
 /** Rows by rows: the distance at which they reach each other, and at which each is dense. */
 function reachability(codes: Codes, neighbors: number) {
   const rows = [...Array(codes.count).keys()].filter((row) => !codes.isNull(row));
@@ -27,38 +24,7 @@ function reachability(codes: Codes, neighbors: number) {
   const reach = apart.map((distances, i) =>
     distances.map((distance, j) => Math.max(distance, cores[i], cores[j])),
   );
-  return { rows, cores, reach };
-}
-
-/**
- * The same, but infinite for two rows with different codes that are in no list of each other. Lists
- * of few rows reach as far as the largest distance at which a row is dense.
- */
-function listedReachability(codes: Codes, neighbors: number) {
-  const { rows, cores, reach } = reachability(codes, neighbors);
-  const nameOf = (i: number) => codes.at(rows[i]).join();
-  const names = rows.map((_, i) => nameOf(i));
-  const firsts = [...rows.keys()].filter((i) => names.indexOf(names[i]) === i);
-  const apart = (i: number, j: number) => bitsApart(codes.at(rows[i]), codes.at(rows[j]));
-  const lists = new Map(
-    firsts.map((i) => {
-      const others = firsts
-        .filter((j) => j !== i)
-        .sort((a, b) => apart(i, a) - apart(i, b) || a - b);
-      const list = others.slice(0, Math.max(LISTED, neighbors)).map((j) => names[j]);
-      return [names[i], new Set(list)] as const;
-    }),
-  );
-  const farthest = Math.max(...cores.filter(Number.isFinite));
-  const isListed = (i: number, j: number) => lists.get(names[i])?.has(names[j]) === true;
-  const listed = reach.map((distances, i) =>
-    distances.map((distance, j) => {
-      const isInList = apart(i, j) <= farthest && (isListed(i, j) || isListed(j, i));
-      const isEdge = names[i] === names[j] || isInList;
-      return isEdge ? distance : Number.POSITIVE_INFINITY;
-    }),
-  );
-  return { rows, cores, reach: listed };
+  return { rows, reach };
 }
 
 /** The parts of `members` that hang together below a height. */
@@ -88,7 +54,7 @@ function inOrder(groups: number[][], rows: number[]): number[][] {
 
 /** From the whole down: a branch is what stays together when small parts leave it. */
 function massByDefinition(codes: Codes, minimum: number, neighbors: number): number[][] {
-  const { rows, reach } = listedReachability(codes, neighbors);
+  const { rows, reach } = reachability(codes, neighbors);
   const largeOf = (members: number[], height: number) => {
     const found = parts(members, reach, (distance) => distance <= height);
     return found.filter((part) => part.length >= minimum);
@@ -197,6 +163,13 @@ it('leaves out rows of a large collection that are far from all others', async (
   );
   expect(listed(found)).toEqual(expected);
   expect(noiseOf(found)).toBe(20);
+});
+
+it('finds a loose group among tight ones, whose rows are near others only from afar', async () => {
+  const [tight, loose] = [planted(20, 98, 0, 256, 8), planted(1, 30, 0, 256, 40)];
+  const codes = Codes.from(Uint8Array.of(...tight.bytes, ...loose.bytes), { bits: 256 });
+  const { labels } = await clusterByDensity(codes);
+  expect([...labels]).toEqual([...labels.keys()].map((row) => Math.floor(row / 98)));
 });
 
 it('splits groups that have groups within, if that is of more mass', async () => {
