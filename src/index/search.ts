@@ -118,6 +118,8 @@ export class CosineSearch implements Stepped {
   #probes: number | null;
   #slack: number | undefined;
   #wanted: number;
+  /** Partitions that were visited first. */
+  #usualProbes = 0;
   #tasks: Task[] = [];
   #next = 0;
   #entries: EntrySearch | null = null;
@@ -257,10 +259,18 @@ export class CosineSearch implements Stepped {
     const { filter, want, k, isUnranked = false } = this.#asked;
     const { candidates, isAll } = this.#seen as Seen;
     let found = candidates;
+    // Of the candidates that the filter was asked for.
+    let acceptedShare = 1;
     if (filter !== null) {
       const { length } = found.weights;
       const most = Math.max(want, k);
-      found = acceptedOf(found, (row) => filter.accepts(row), most);
+      let asked = 0;
+      const accepts = (row: number) => {
+        asked++;
+        return filter.accepts(row);
+      };
+      found = acceptedOf(found, accepts, most);
+      acceptedShare = found.weights.length / Math.max(1, asked);
       const isShort = found.weights.length < want;
       if (isShort && filter.isNarrow) {
         this.#scan('ask');
@@ -275,16 +285,32 @@ export class CosineSearch implements Stepped {
         return;
       }
     }
-    const count = this.#index.space?.count ?? 0;
     const visited = this.#work.probes;
-    if (found.weights.length < k && this.#probes !== null && visited < count) {
-      this.#probes = Math.min(2 * visited, count);
+    const enough = this.#enoughProbes(found.weights.length < k, acceptedShare);
+    if (visited < enough) {
+      this.#probes = enough;
       this.#slack = undefined;
       this.#find();
       return;
     }
     if (this.#isExact && !isUnranked) this.#rank(found);
     else this.#best = estimated(found, isUnranked ? Number.POSITIVE_INFINITY : k);
+  }
+
+  /**
+   * As many partitions as should be visited, after some were: more where they have fewer than k
+   * rows, and where a filter accepts a share of the candidates, until about as many accepted rows
+   * were looked at as usual without a filter. So it finds as much, though rows near the query may
+   * be those that it refuses. `probes` of the caller are not exceeded for that.
+   */
+  #enoughProbes(isShort: boolean, acceptedShare: number): number {
+    if (this.#probes === null) return 0;
+    const visited = this.#work.probes;
+    this.#usualProbes ||= visited;
+    const isMeasured = this.#asked.slack !== undefined;
+    const times = isMeasured ? 1 / acceptedShare : 1;
+    const wanted = Math.max(isShort ? 2 * visited : 0, Math.ceil(this.#usualProbes * times));
+    return Math.min(wanted, MAX_TIMES * visited, this.#index.space?.count ?? 0);
   }
 
   /** The candidates by weight; where one is filtered or returned as it is, equal ones by row. */
