@@ -71,9 +71,12 @@ const NEAR_HASHING = `${SOURCE} ${TEXTS} counting bits ${IN}`;
  */
 const NEAR_TEXTS = { tokens: 'shingles:2', counting: 'log' };
 
+const WEIGHTS = { 'frequencies tf-idf': 'a table already says how rare words are' };
+
 export const VERBS: readonly Verb[] = [
   {
     name: 'fingerprint',
+    excludes: WEIGHTS,
     summary: 'vectors or texts to codes, other columns carried along',
     usage: 'IN -o OUT',
     first: 'output text vector id columns bits to tf-idf from force',
@@ -128,6 +131,7 @@ export const VERBS: readonly Verb[] = [
       'merge append remove compact partitions first-row like': '',
       'like optimize': 'a merge measures recall',
       'queries memory': 'there rows are the queries',
+      ...WEIGHTS,
       'output remove compact queries': 'that is for an index that is there, halfspace index DIR …',
     },
     summary: 'an index folder: make it, append to it, remove, optimize',

@@ -48,6 +48,27 @@ it('a null is no text, and an empty one is', async () => {
   expect([code, stderr]).toEqual([0, '3 words of 3 texts in table.arrow\n']);
 });
 
+it('a name of another format, two kinds of weights and a table of other tokens are refused', async () => {
+  const cwd = await ownFolder();
+  writeFileSync(join(cwd, 'all.jsonl'), lines.join(''));
+  const text = ['all.jsonl', '--text', 'body'];
+  expect((await run(['frequencies', ...text, '-o', 'words.arrow'], { cwd })).code).toBe(0);
+  const weights = ['--frequencies', 'words.arrow'];
+  for (const [words, code, message] of [
+    [['frequencies', '-o', 'sum.csv'], 2, '-o expected a name in .arrow, got sum.csv'],
+    [['fingerprint', '--tf-idf', ...weights], 2, '--frequencies does not go with --tf-idf'],
+    [
+      ['fingerprint', '--tokens', 'characters:3', ...weights],
+      3,
+      'words.arrow: the frequency table',
+    ],
+  ] as const) {
+    const outcome = await run([...words, ...text], { cwd });
+    expect([outcome.code, outcome.stderr]).toEqual([code, expect.stringContaining(message)]);
+  }
+  expect(readdirSync(cwd).sort()).toEqual(['all.jsonl', 'words.arrow']);
+});
+
 it('a file given twice, a file that is there and a missing name are refused', {
   tags: 'thorough',
 }, async () => {

@@ -6,7 +6,7 @@
  */
 
 import { readFile, stat } from 'node:fs/promises';
-import { FormatError } from '../../base/check';
+import { asFormatError, FormatError } from '../../base/check';
 import { iterated } from '../../base/long-work';
 import { type CodeOrigin, checkSameTexts } from '../../codes/codes';
 import { isMissing } from '../../measure/recall';
@@ -153,7 +153,11 @@ async function frequenciesOf(
   columns: readonly string[],
 ): Promise<FrequencyTable | null> {
   const file = call.text('frequencies');
-  if (file !== undefined) return readFrequencies(call, file);
+  if (file !== undefined) {
+    const table = await readFrequencies(call, file);
+    asFormatError(file, () => table.checkOrigin(call.text('tokens') as string));
+    return table;
+  }
   if (!call.has('tf-idf')) return null;
   if (path === '-') {
     call.misuse('--tf-idf reads its input twice, stdin comes once: write it to a file');

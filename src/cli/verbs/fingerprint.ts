@@ -4,6 +4,7 @@
  * which `fingerprint --frequencies` weighs words.
  */
 
+import { formatOfPath } from '../../formats/row-reader';
 import { Codes, frequenciesToArrow, type RowWriter } from '../../node';
 import { freeNames } from '../../table/row-batch';
 import { bandsFor } from '../../text/text-set';
@@ -61,6 +62,9 @@ function withKeys(codes: Codes, keys: Uint32Array | undefined): Codes {
 /** Counts the texts of all inputs. Memory grows with the distinct words, not with the texts. */
 export async function frequencies(call: Call): Promise<0> {
   const path = call.text('output') ?? call.misuse('an output is missing: -o table.arrow');
+  if (!['arrow', null].includes(formatOfPath(path))) {
+    call.misuse(`-o expected a name in .arrow, got ${path}`);
+  }
   const input = call.args.length > 1 ? call.args : call.onlyInput();
   const write = await openBytes(call, path, [input].flat());
   const reader = await openInput(call, input);
