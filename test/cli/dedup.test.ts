@@ -318,8 +318,10 @@ describe('--extend', () => {
     writeFileSync(at('turned.jsonl'), `${[...records].reverse().join('\n')}\n`);
     const args = ['--text', 'body', '--extend', at('plan.jsonl'), '-o', at('never.jsonl')];
     const { code, stderr } = await run(['dedup', at('turned.jsonl'), ...args]);
-    expect(code).toBe(1);
-    expect(stderr).toContain('row 0 is not the one that the plan was made for');
+    expect(code).toBe(3);
+    const what = `not the rows of ${at('plan.jsonl')} with new ones behind`;
+    const row = 'row 0 is not the one that the plan was made for';
+    expect(stderr).toContain(`${at('turned.jsonl')}: ${what}: ${row}`);
     expect(() => statSync(at('never.jsonl'))).toThrow('ENOENT');
   });
 });

@@ -10,11 +10,14 @@
 
 import { readFile, stat } from 'node:fs/promises';
 import { resolve, sep } from 'node:path';
+import { asFormatError } from '../../base/check';
 import { JACCARD } from '../../codes/measure';
 import { applyChecked, readPlanLines } from '../../formats/plan-file';
 import { shardsOf } from '../../formats/shards';
 import { isAddress, stateOf } from '../../formats/web-source';
 import type { ColumnValues } from '../../near/groups';
+import { checkPlan, checksOf } from '../../near/plan';
+import { rowsOf } from '../../near/rows';
 import {
   type DedupOptions,
   dedup,
@@ -80,11 +83,11 @@ async function makePlan(call: Call, input: Input): Promise<0> {
     );
   }
   const rows = await readCollection(call, input, needs);
-  if (old !== null && old.count > rows.count) {
-    call.fail(
-      `the plan is for ${old.count} rows and ${nameOfInput(input)} has ${rows.count}: --extend ` +
-        'takes the file as it was then, with the new rows behind',
-    );
+  if (old !== null) {
+    const checks = await checksOf(rowsOf('rows', rows.source).codes);
+    const problem = `not the rows of ${extend} with new ones behind`;
+    const check = () => checkPlan(old, checks.subarray(0, old.count));
+    asFormatError(nameOfInput(input), check, problem);
   }
   const options = {
     ...(await nearnessOf(call, rows)),
