@@ -63,6 +63,29 @@ it('keeps columns that are called like its own under another name', async () => 
   expect(rows[5]).toMatchObject({ id: 'w5', row_id: 'own 5', row_x: 'x5', row_label: 'mine' });
 });
 
+it('has the distances of texts by which they are near, ascending', async () => {
+  const cwd = await ownFolder();
+  // All words but the common one are in two texts, so that they weigh the same: a text has 3 of 8
+  // in common with the next, and 1 with that after.
+  const lines = Array.from({ length: 20 }, (_, i) => {
+    const at = (step: number) => (i + 20 - step) % 20;
+    const wordsFrom = (from: number) => `a${from}x b${from}x c${from}x`;
+    const far = [at(0), at(2)].map((from) => `d${from}x`);
+    return `${JSON.stringify({ body: [wordsFrom(at(0)), wordsFrom(at(1)), ...far, 'common'].join(' ') })}\n`;
+  });
+  await writeFile(join(cwd, 'ring.jsonl'), lines.join(''));
+  const words = ['explore', 'ring.jsonl', '--text', 'body', '-o', 'ring.parquet', '-q'];
+  expect(await run(words, { cwd })).toMatchObject({ code: 0 });
+  const { rows } = await read(join(cwd, 'ring.parquet'));
+  for (const [i, { neighbors }] of rows.entries()) {
+    const steps = neighbors.ids.map((id) => Math.min((id + 20 - i) % 20, (i + 20 - id) % 20));
+    expect(steps).toEqual([1, 1, 2]);
+    for (const [n, near] of [5 / 8, 5 / 8, 7 / 8].entries()) {
+      expect(neighbors.distances[n]).toBeCloseTo(near, 5);
+    }
+  }
+});
+
 it('measures distances of vectors exactly, in an index with removed rows', async () => {
   const folder = join(await ownFolder(), 'vectors.hs');
   const angles = Array.from({ length: 30 }, (_, i) => (i * i) / 150);

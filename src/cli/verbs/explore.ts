@@ -45,10 +45,9 @@ async function write(call: Call, path: string, output: string): Promise<0> {
   // Opened first: a file that cannot be written is refused before the work.
   const save = await openBytes(call, output, [path]);
   const explored = await openExplored(call, path, true);
-  const points = await explored.mapPoints();
-  const placed = await mapRows(points, call.long);
+  const placed = await mapRows(await explored.mapPoints(), call.long);
   const bytes = /\.parquet$/i.test(output)
-    ? await atlasFile(explored, points, placed)
+    ? await atlasFile(explored, placed)
     : new TextEncoder().encode(
         await singlePage({ about: explored.about(), map: heldMap(explored, placed) }),
       );

@@ -28,11 +28,18 @@ export interface MapPoints {
   nearestIn(sample: Uint32Array): NearestIn;
 }
 
+/** Others near a point, the nearest first, with the distances by which they were found. */
+interface Near {
+  readonly ids: number[];
+  /** 1 minus the cosine; of codes alone that of their bits as +1 and -1. */
+  readonly distances: number[];
+}
+
 /**
- * For each of some points its k nearest others of the sample, by their positions in it, the nearest
- * first; fewer where few are near at all.
+ * For each of some points its k nearest others of the sample, by their positions in it; fewer where
+ * few are near at all.
  */
-type NearestIn = (points: Uint32Array, k: number, work: LongWork) => Promise<Uint32Array[]>;
+type NearestIn = (points: Uint32Array, k: number, work: LongWork) => Promise<Near[]>;
 
 /** Rows on the plane; arrays but the exemplars are by point. */
 export interface PlacedRows {
@@ -40,8 +47,8 @@ export interface PlacedRows {
   readonly x: Float32Array;
   readonly y: Float32Array;
   readonly labels: Uint8Array;
-  /** Points near it, the nearest first: those that placed it, all of the sample. */
-  readonly neighbors: readonly Uint32Array[];
+  /** Points near it: those that placed it, all of the sample. */
+  readonly neighbors: readonly Near[];
   /** For each cluster the rows nearest to its centroid, nearest first. */
   readonly exemplars: readonly Uint32Array[];
 }
@@ -77,9 +84,10 @@ export async function mapRows(points: MapPoints, inStage: InStages): Promise<Pla
   const sample = Uint32Array.from(drawnNumbers(length, LAID_OUT, SEED));
   const nearestTo = points.nearestIn(sample);
   const neighbors = Math.min(NEIGHBORS, Math.ceil(Math.sqrt(sample.length) / 2));
-  const lists = await inStage('finding neighbours', (call) =>
+  const near = await inStage('finding neighbours', (call) =>
     nearestTo(sample, neighbors, new LongWork(call)),
   );
+  const lists = near.map(({ ids }) => ids);
   const vectors = smoothed(points.vectorsOf(sample), lists);
   const usual = Math.round(Math.sqrt(length) / 3);
   const clusters = Math.min(sample.length, Math.max(CLUSTERS.min, Math.min(CLUSTERS.max, usual)));
@@ -92,7 +100,7 @@ export async function mapRows(points: MapPoints, inStage: InStages): Promise<Pla
   const exemplars = found.clusters.map((one) => {
     return Uint32Array.from(one.exemplars.subarray(0, EXEMPLARS), (i) => rows[sample[i]]);
   });
-  const laidOut = { sample, lists, places, labels: Uint8Array.from(found.labels) };
+  const laidOut = { sample, near, places, labels: Uint8Array.from(found.labels) };
   const all = await inStage('placing all rows', (call) =>
     placeAll(length, laidOut, nearestTo, new LongWork(call)),
   );
@@ -103,7 +111,7 @@ export async function mapRows(points: MapPoints, inStage: InStages): Promise<Pla
  * The sums of each point's vector and its neighbours', all of length 1: with these, near points
  * come into the same cluster, also where single vectors are noisy as those of short texts.
  */
-function smoothed(vectors: DenseMatrix, lists: readonly Uint32Array[]): DenseMatrix {
+function smoothed(vectors: DenseMatrix, lists: readonly number[][]): DenseMatrix {
   const { dimensions } = vectors;
   const lengths = lengthsOf(vectors, 0, lists.length);
   const units = Float64Array.from(vectors.values);
@@ -145,7 +153,7 @@ const MAX_STEP = 4;
  * passes; a row without neighbours stays.
  */
 export async function layOut(
-  neighbors: readonly Uint32Array[],
+  neighbors: readonly (Uint32Array | number[])[],
   places: Float32Array,
   epochs: number,
   work: LongWork,
@@ -198,7 +206,7 @@ function limited(step: number): number {
 /** A sample of the points, ascending: neighbours, places and clusters of each. */
 interface LaidOut {
   readonly sample: Uint32Array;
-  readonly lists: readonly Uint32Array[];
+  readonly near: readonly Near[];
   readonly places: Float32Array;
   readonly labels: Uint8Array;
 }
@@ -210,13 +218,13 @@ interface LaidOut {
  */
 async function placeAll(
   count: number,
-  { sample, lists, places, labels: sampled }: LaidOut,
+  { sample, near: ofSample, places, labels: sampled }: LaidOut,
   nearestTo: NearestIn,
   work: LongWork,
 ) {
   const [x, y] = [new Float32Array(count), new Float32Array(count)];
   const labels = new Uint8Array(count);
-  const neighbors: Uint32Array[] = [];
+  const neighbors: Near[] = [];
   const isWhole = sample.length === count;
   let next = 0;
   let before = [0];
@@ -226,10 +234,9 @@ async function placeAll(
     const nearest = isWhole ? [] : await nearestTo(some, PLACED_BY, work.quiet());
     for (const [i, point] of some.entries()) {
       const isSampled = sample[next] === point;
-      const near = isSampled ? [next++] : nearest[i].length > 0 ? Array.from(nearest[i]) : before;
-      neighbors[point] = (isSampled ? lists[near[0]] : Uint32Array.from(near)).map(
-        (at) => sample[at],
-      );
+      const { ids, distances } = isSampled ? ofSample[next] : nearest[i];
+      neighbors[point] = { ids: ids.map((at) => sample[at]), distances };
+      const near = isSampled ? [next++] : ids.length > 0 ? ids : before;
       before = near;
       labels[point] = sampled[near[0]];
       [x, y].forEach((out, axis) => {
@@ -264,9 +271,16 @@ export function codePoints(
         const wanted = 1 + (held === null ? k : RANKED * k);
         const found = await scanAll(own, codesAt(codes, points), { k: wanted, ...work.call });
         const vectors = heldOf(points);
-        return found.map(({ rows: near }, i) => {
-          const others = near.filter((at) => sample[at] !== points[i]);
-          if (held === null || lengths === null || vectors === null) return others.subarray(0, k);
+        return found.map(({ rows: near, distances }, i) => {
+          const isOther = (at: number) => sample[at] !== points[i];
+          const others = near.filter(isOther);
+          if (held === null || lengths === null || vectors === null) {
+            const apart = [...distances].filter((_, n) => isOther(near[n]));
+            return {
+              ids: [...others.subarray(0, k)],
+              distances: apart.slice(0, k).map((distance) => (2 * distance) / codes.bits),
+            };
+          }
           const { dimensions } = vectors;
           const best = new Highest(k);
           const own = Float64Array.from(
@@ -275,11 +289,19 @@ export function codePoints(
           const products = new Float64Array(others.length);
           dotsInto(held.values, others, own, products);
           for (const [n, at] of others.entries()) best.take(products[n] / lengths[at], at);
-          return best.result().rows;
+          const { rows: ids, scores } = best.result();
+          const length = lengthsOf(vectors, i, i + 1)[0];
+          return nearOf(ids, scores, length);
         });
       };
     },
   };
+}
+
+/** Neighbours of a point by their inner products with its vector, the others being of length 1. */
+export function nearOf(ids: Uint32Array, products: Float64Array, length: number): Near {
+  const distances = Array.from(products, (product) => Math.max(0, 1 - product / length));
+  return { ids: [...ids], distances };
 }
 
 function codesAt(codes: Codes, points: Uint32Array): Codes {

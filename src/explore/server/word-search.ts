@@ -14,7 +14,7 @@ import { halvesOf, SparseVectors } from '../../index/vectors/sparse-vectors';
 import { FrequencyTable } from '../../text/frequency-table';
 import { TextHasher } from '../../text/text-hasher';
 import { lengthOf, type SparseMatrix } from '../../vectors/vectors';
-import type { MapPoints } from '../layout/map-rows';
+import { type MapPoints, nearOf } from '../layout/map-rows';
 
 /** Texts that are read between two reports of progress. */
 const BLOCK_TEXTS = 256;
@@ -95,16 +95,19 @@ export class WordSearch {
       },
       nearestIn: (sample) => {
         const most = COMMON * rows.length;
-        const lists = new InvertedLists(
-          vectors,
-          sample.map((point) => texts[point]),
-          (low, high) => this.#frequencies.countOf(low, high) <= most,
-        );
+        const isHeld = (low: number, high: number) => this.#frequencies.countOf(low, high) <= most;
+        const sampled = sample.map((point) => texts[point]);
+        const lists = new InvertedLists(vectors, sampled, isHeld);
+        const heldLength = ({ indices, values }: KeptSparseVector) => {
+          const halves = halvesOf(indices);
+          return lengthOf(values.filter((_, i) => isHeld(halves[2 * i], halves[2 * i + 1])));
+        };
         return async (points, k, work) => {
-          const found: Uint32Array[] = [];
+          const found: ReturnType<typeof nearOf>[] = [];
           for (const [i, point] of points.entries()) {
             const isOther = (row: number) => sample[row] !== point;
-            found.push(lists.nearest(at(point), k, isOther).rows);
+            const { rows: near, scores } = lists.nearest(at(point), k, isOther);
+            found.push(nearOf(near, scores, heldLength(at(point))));
             await work.step(i + 1, points.length);
           }
           return found;
@@ -114,7 +117,7 @@ export class WordSearch {
   }
 }
 
-/** By word the rows that have it, and its weight in each, of rows at length 1. */
+/** By word the rows that have it, and its weight in each; the held words of a row have length 1. */
 class InvertedLists {
   /** By the hash of a word its number, from 1 on. */
   readonly #numbers = new HashCounts();
@@ -143,6 +146,7 @@ class InvertedLists {
     const count = toStarts(ends); // where the entries of each word begin
     this.#rows = new Uint32Array(count);
     this.#weights = new Float32Array(count);
+    const squares = new Float64Array(which.length);
     for (const [row, one] of which.entries()) {
       const { part, from, to } = vectors.entriesOf(one);
       for (let i = from; i < to; i++) {
@@ -150,9 +154,11 @@ class InvertedLists {
         if (word === 0) continue;
         const at = ends[word]++;
         this.#rows[at] = row;
-        this.#weights[at] = part.weights[i] / vectors.normOf(one);
+        this.#weights[at] = part.weights[i];
+        squares[row] += part.weights[i] ** 2;
       }
     }
+    for (const [at, row] of this.#rows.entries()) this.#weights[at] /= Math.sqrt(squares[row]);
     this.#ends = ends;
     this.#sums = new Float64Array(which.length);
   }
