@@ -233,6 +233,15 @@ describe('calibrate by labelled pairs', () => {
     expect(outcome.code).toBe(3);
   });
 
+  it('refuses labels without a header, whose first pair would be lost', async () => {
+    writeFileSync(at('headless.csv'), 'v0,v1,true\nv2,v3,true\n');
+    const words = ['calibrate', 'vectors.jsonl', '--pairs', 'headless.csv'];
+    const outcome = await run(words, { cwd: folder });
+    expect(outcome.stderr).toContain('expected a header, which names the columns, as a,b,same');
+    expect(outcome.stderr).toContain('the first line is a pair: v0, v1, true');
+    expect(outcome.code).toBe(3);
+  });
+
   it.each([
     ['{"id":1,"v":[1,2]}\n{"id":2,"v":[1,3]}\n{"id":1,"v":[1,2]}\n', 'rows 0 and 2 of'],
     [

@@ -182,6 +182,10 @@ async function readLabels(call: Call, path: string): Promise<Label[]> {
     const got = names.join(', ') || 'none';
     throw new FormatError(`expected three columns, ${COLUMNS}; got ${got}`, path);
   }
+  if (reader.format === 'csv' && names[2].toLowerCase() in ANSWERS) {
+    const got = `the first line is a pair: ${names.join(', ')}`;
+    throw new FormatError(`expected a header, which names the columns, as a,b,same; ${got}`, path);
+  }
   const known = new Map<string, Label>();
   for await (const batch of batchesOf(call, await withTextIds(call, path, reader))) {
     const columns = names.map((name) => batch.values(name));
