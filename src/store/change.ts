@@ -140,8 +140,18 @@ export class FolderChange {
     await withContent(this.folder, manifest, (content) => refuseEqualIds(new Reader(content)));
   }
 
-  /** Adds a batch; with `replace` in place of rows that have these ids. */
+  /**
+   * Adds a batch; with `replace` in place of rows that have these ids. Errors count the rows of all
+   * batches.
+   */
   async add(batch: NewBatch, replace: boolean): Promise<void> {
+    const before = this.added;
+    await this.#add(batch, replace).catch((error) => {
+      throw before === 0 ? error : countedFrom(before, error);
+    });
+  }
+
+  async #add(batch: NewBatch, replace: boolean): Promise<void> {
     const { core } = this;
     const work = new LongWork(this.call);
     const addition = await additionOf(core, batch.vectors, work);
@@ -349,4 +359,15 @@ export class FolderChange {
     const changed = { rowsAdded: this.added, rowsRemoved: this.#removedCount };
     return report && afterChanges(report, changed);
   }
+}
+
+/** An error that begins with the row or id of a batch, as one that counts `before` rows more. */
+function countedFrom(before: number, error: unknown): unknown {
+  const isOfCaller = error instanceof RangeError || error instanceof TypeError;
+  if (!isOfCaller) return error;
+  const message = error.message.replace(/^(row |"ids"\[)(\d+)|^"id"/, (_, what, at) =>
+    what === undefined ? `"ids"[${before}]` : `${what}${before + Number(at)}`,
+  );
+  const Kind = error instanceof RangeError ? RangeError : TypeError;
+  return new Kind(message, { cause: error });
 }

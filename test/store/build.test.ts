@@ -99,9 +99,28 @@ describe('a build', () => {
     const all = ids.map((id, row) => (row === 2900 ? idOf(12) : id));
     const building = IndexFolder.build(folder, batches(700, all), { ...OPTIONS, memory: '8MB' });
     await expect(building).rejects.toThrow(
-      '"ids"[100] expected an id that is not there yet, got "row 12 é"',
+      '"ids"[2900] expected an id that is not there yet, got "row 12 é"',
     );
     expect(readdirSync(folder)).toEqual([]);
+  });
+
+  it('counts the rows of all batches where one is refused', async () => {
+    const rows = (ids: string[]) => ({ vectors: ids.map(() => [1, 2]), ids });
+    const build = (...batches: object[]) =>
+      IndexFolder.build(join(root, 'counted.hs'), batches as never, { bits: 64, memory: '8MB' });
+    const first = rows(['a', 'b', 'c']);
+    await expect(
+      build(first, {
+        vectors: [
+          [1, 2],
+          [1, Number.NaN],
+        ],
+        ids: ['d', 'e'],
+      }),
+    ).rejects.toThrow(/^row 4: expected finite values, got NaN/);
+    await expect(build(first, rows(['b']))).rejects.toThrow(/^"ids"\[3\] expected an id that/);
+    await expect(build(first, rows(['d', 'd']))).rejects.toThrow(/^"ids"\[4\] expected an id that/);
+    await expect(build(rows(['a', 'a']))).rejects.toThrow(/^"ids"\[1\] expected an id that/);
   });
 
   it('leaves an index that is there whole, unless it may replace it', async () => {

@@ -234,8 +234,6 @@ export class InputRows {
   /** False of dense vectors in lists of any length, before the first one. */
   isWidthKnown: boolean;
   #nullCount = 0;
-  /** The first row of the batch that an index takes, which its errors count from. */
-  takenRow = 0;
 
   constructor(
     readonly call: Call,
@@ -449,12 +447,12 @@ export class InputRows {
   }
 
   /**
-   * Runs work, asynchronous or not, on rows from `firstRow` on, which is called where batches come
-   * one after another. Errors of the library that count these from 0 are thrown again, as bad data
-   * (exit code 3), with the file and its row. Query i is row `rows[i]`, where that is given.
+   * Runs work, asynchronous or not, on rows from `firstRow` on. Errors of the library that count
+   * these from 0 are thrown again, as bad data (exit code 3), with the file and its row. Query i is
+   * row `rows[i]`, where that is given.
    */
   async named<T>(
-    firstRow: number | (() => number),
+    firstRow: number,
     work: () => T | Promise<T>,
     rows?: readonly number[],
   ): Promise<T> {
@@ -465,8 +463,7 @@ export class InputRows {
       if (found === undefined) throw error;
       const row = own ?? query;
       const at = Number(row ?? id ?? 0);
-      const first = typeof firstRow === 'number' ? firstRow : firstRow();
-      const place = `row ${rows?.[at] ?? at + first}:`;
+      const place = `row ${rows?.[at] ?? at + firstRow}:`;
       const column = row === undefined ? ` column "${this.choice.idColumn}"` : '';
       const rest = (error as Error).message.slice(found.length);
       throw new FormatError(place + column + rest, this.reader.file, { cause: error });

@@ -122,10 +122,7 @@ export async function appendRows(call: Call, input: string, path: string): Promi
     call.misuse(`${source.reader.file} has no ids, ${why}: name their column by --id`);
   }
   await call.long(`writing ${path}`, ({ signal }) =>
-    source.named(
-      () => source.takenRow,
-      () => folder.appendAll(rows, { replace, signal }),
-    ),
+    source.named(0, () => folder.appendAll(rows, { replace, signal })),
   );
   source.sayNulls();
 }
@@ -171,7 +168,6 @@ function batchesFor(
       const columns = carried.length > 0 ? batch.only(carried) : undefined;
       const ids = source.idsOf(batch) ?? undefined;
       const vectors = source.countedOf(batch);
-      source.takenRow = batch.firstRow;
       await send({ vectors, ids, columns });
     }
   });
@@ -210,17 +206,15 @@ export async function buildFolder(
   const options =
     own === null ? { like } : { ...optionsFor(source, vectors, own.storage), ...source.textTerms };
   await call.long(`building ${path}`, (long) =>
-    source.named(
-      () => source.takenRow,
-      () =>
-        IndexFolder.build(path, all, {
-          ...options,
-          ...long,
-          memory: call.number('memory') as number,
-          firstRow: call.number('first-row'),
-          replace: call.has('force'),
-          optimize,
-        }),
+    source.named(0, () =>
+      IndexFolder.build(path, all, {
+        ...options,
+        ...long,
+        memory: call.number('memory') as number,
+        firstRow: call.number('first-row'),
+        replace: call.has('force'),
+        optimize,
+      }),
     ),
   );
   source.sayNulls();
