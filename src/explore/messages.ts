@@ -87,6 +87,8 @@ export interface GroupLine {
   readonly size: number;
   /** Largest distance of a dropped row to the row that it duplicates. */
   readonly widest: number;
+  /** Lowest similarity of them; null if the plan has none. */
+  readonly lowest: number | null;
   readonly isReviewed: boolean;
 }
 

@@ -78,7 +78,7 @@ function overlapping(page: Page): Promise<string[]> {
 interface Review {
   file: string;
   dropped: number;
-  groups: { group: number; size: number; widest: number; isReviewed: boolean }[];
+  groups: { group: number; size: number; lowest: number; isReviewed: boolean }[];
 }
 interface Group {
   group: number;
@@ -280,6 +280,20 @@ describe('the map', () => {
     const { clusters } = await ask<MapAnswer>(served, 'map', null);
     for (const { name } of clusters) expect(name).toMatch(/^word[a-j](, word[a-j])*$/);
   });
+});
+
+it('groups come in the order of the plan, by similarity', async () => {
+  const cwd = await docs();
+  await planned(cwd);
+  const lines = rowsOf<{ group: number; action: string; jaccard: number }>(
+    readFileSync(join(cwd, 'docs-plan.jsonl'), 'utf8'),
+  );
+  const { groups } = await ask<Review>(await explore(WORDS, cwd), 'review', null);
+  expect(groups.map(({ group }) => group)).toEqual([...new Set(lines.map(({ group }) => group))]);
+  for (const { group, lowest } of groups) {
+    const dropped = lines.filter((line) => line.group === group && line.action === 'drop');
+    expect(lowest).toBe(Math.min(...dropped.map(({ jaccard }) => jaccard)));
+  }
 });
 
 describe('decisions', () => {

@@ -202,7 +202,7 @@ export class ReviewView {
     const { at } = this.store.state;
     const first = Math.max(0, Math.min(at - LISTED.before, queue.length - LISTED.all));
     const lines = queue.slice(first, first + LISTED.all).map(
-      ({ size, widest, isReviewed }, i) => html`<li>
+      ({ size, widest, lowest, isReviewed }, i) => html`<li>
         <button
           aria-current=${first + i === at ? 'true' : nothing}
           @click=${() => this.#run(() => this.#open(first + i))}
@@ -210,7 +210,8 @@ export class ReviewView {
           <span class="tick" role="img" aria-label=${isReviewed ? 'reviewed' : 'open'}
             >${isReviewed ? '✓' : '○'}</span
           >
-          ${counted(size, 'row')}<small>widest ${widest}</small>
+          ${counted(size, 'row')}
+          <small>${lowest === null ? `widest ${widest}` : `lowest ${shareText(lowest)}`}</small>
         </button>
       </li>`,
     );

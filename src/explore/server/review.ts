@@ -13,6 +13,7 @@ import { measureOf } from '../../codes/measure';
 import { readPlanLines, savePlan } from '../../formats/plan-file';
 import { measureDropped } from '../../near/dedup';
 import { checkPlan, checksOf } from '../../near/plan';
+import { doubtfulRows } from '../../near/plan-table';
 import { type Rows, rowsOf } from '../../near/rows';
 import { type DedupPlan, openRows, RowBatch } from '../../node';
 import type {
@@ -80,25 +81,23 @@ export class Review {
     this.#groups = groups;
   }
 
-  /**
-   * The state of the plan, with all groups of two rows or more, the most doubtful first: those with
-   * the largest distance.
-   */
+  /** The state of the plan, with all groups of two rows or more in the order of a plan's file. */
   answer(): ReviewAnswer {
-    const groups = Array.from(this.#groups.keys(), (group) => this.#line(group)).sort(
-      (a, b) => b.widest - a.widest || a.group - b.group,
-    );
+    const inOrder = new Set(doubtfulRows(this.#plan).map((row) => this.#plan.groups[row]));
+    const shown = [...inOrder].filter((group) => this.#groups.has(group));
+    const groups = shown.map((group) => this.#line(group));
     const dropped = this.#plan.kept.reduce((sum, one) => sum + 1 - one, 0);
     return { file: this.file.path, rows: this.explored.rows.length, dropped, groups };
   }
 
   #line(group: number): GroupLine {
     const rows = this.#rowsOf(group);
-    const { distances, reviewed } = this.#plan;
+    const { distances, similarities, reviewed } = this.#plan;
     return {
       group,
       size: rows.length,
       widest: rows.reduce((most, row) => Math.max(most, distances[row]), 0),
+      lowest: similarities && rows.reduce((least, row) => Math.min(least, similarities[row]), 1),
       isReviewed: rows.every((row) => reviewed[row] === 1),
     };
   }
