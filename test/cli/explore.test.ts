@@ -282,6 +282,18 @@ describe('the map', () => {
   });
 });
 
+it('a search finds ids with spaces at their ends, and ids without in spite of spaces', async () => {
+  const cwd = await ownFolder();
+  const ids = [' sp 0 ', 'sp 0', 'sp 1'];
+  const lines = ids.map((id) => `${JSON.stringify({ id, body: `words of ${id}` })}\n`);
+  writeFileSync(join(cwd, 'docs.jsonl'), lines.join(''));
+  const served = await explore(WORDS, cwd);
+  for (const [query, id] of [...ids.map((id) => [id, id]), [' sp 1 ', 'sp 1']]) {
+    const { near } = await ask<FindAnswer>(served, 'find', { query, filter: '' });
+    expect(near?.id).toBe(id);
+  }
+});
+
 it('groups come in the order of the plan, by similarity', async () => {
   const cwd = await docs();
   await planned(cwd);

@@ -226,7 +226,8 @@ export class Explored {
     const allowed = this.#rowsThatMeet(filter);
     const matching = filter.trim() === '' ? null : [...allowed];
     const base = { total: allowed.length, matching };
-    const like = row ?? this.#rowNamed(query) ?? query;
+    const text = query.trim();
+    const like = row ?? this.#rowNamed(query) ?? this.#rowNamed(text) ?? text;
     if (like === '') {
       const cards = this.cardsOf([...allowed.subarray(0, MAX_CARDS)]);
       return { ...base, near: null, cards, compared: null };

@@ -186,7 +186,7 @@ export function answersOf(call: Call, explored: Explored, planFile: PlanFile): A
     about: () => explored.about(),
     find: ({ query, row, filter }) =>
       explored.find({
-        query: checkText('query', query).trim(),
+        query: checkText('query', query),
         ...(row !== undefined && { row: explored.checkRow(row) }),
         filter: checkText('filter', filter),
       }),
