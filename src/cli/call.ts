@@ -81,6 +81,11 @@ export class Call {
     return this.#given.has(name);
   }
 
+  /** True if the verb has this option. */
+  takes(name: string): boolean {
+    return this.#options.has(name);
+  }
+
   /** All values of an option, in order; else its initial value; else none. */
   list(name: string): readonly string[] {
     const initial = this.#options.get(name)?.initial;

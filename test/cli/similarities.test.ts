@@ -221,3 +221,34 @@ it('an index of texts as sets has the codes of fingerprint, and finds a text by 
     .map((line) => JSON.parse(line));
   expect(firsts.filter(({ distance }) => distance === 0)).toHaveLength(2);
 });
+
+// By planes of ±1 rows of few entries were farther apart than their cosine says: some were all missed.
+it.each([
+  ['texts of two words', 'pairs', 'text', (words: string[]) => words.join(' ')],
+  ['rows of two entries', 'dedup', 'k,w', null],
+] as const)('--min-cosine finds near %s', async (_, verb, columns, textOf) => {
+  const file = join(await ownFolder(), 'short.jsonl');
+  const lines = Array.from({ length: 800 }, (_, i) => {
+    const pair = i >> 1;
+    const own = i % 2 === 0 ? [`a${pair}x`, `b${pair}x`, `c${pair}x`] : [`b${pair}x`, `c${pair}x`];
+    const k = own.map((word) => Number.parseInt(word.slice(1), 10) + 1000 * 'abc'.indexOf(word[0]));
+    const row = textOf === null ? { k, w: k.map(() => 1) } : { text: textOf(own) };
+    return JSON.stringify({ id: i, ...row });
+  });
+  await writeFile(file, lines.join('\n'));
+  const option = textOf === null ? '--vector' : '--text';
+  const more = textOf === null ? [] : ['--tf-idf', '--tokens', 'words', '--from', 'jsonl'];
+  // Two of three: a cosine of sqrt(2 / 3) = .816; of words, where the third counts more, .785.
+  const least = textOf === null ? '.8' : '.75';
+  const { code, stdout } = await run([
+    ...[verb, file, option, columns, '--min-cosine', least, '--to', 'jsonl', ...more],
+  ]);
+  expect(code).toBe(0);
+  const found = stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  const near = verb === 'pairs' ? found : found.filter(({ action }) => action === 'drop');
+  expect(near.length).toBeGreaterThan(0.98 * 400);
+  expect(near.length).toBeLessThanOrEqual(400);
+});

@@ -144,7 +144,12 @@ async function readRows(call: Call, path: Input, needs: CollectionNeeds): Promis
     ids: idColumn === null ? null : joinedIds(ids),
     input: rows,
     texts: rowTexts(rows),
-    like: { path: rows.reader.file, options: like?.options ?? null, text },
+    like: {
+      path: rows.reader.file,
+      options: like?.options ?? null,
+      text,
+      projection: kind === 'code' ? (made as Codes).origin?.projection : undefined,
+    },
   };
 }
 

@@ -72,6 +72,8 @@ export interface Likeness {
   readonly text: TextTerms | null;
   /** The sentence model of texts that became dense vectors; missing or null for others. */
   readonly model?: TextModel | null;
+  /** How the planes of codes that came ready were made; undefined of others, or not known. */
+  readonly projection?: string | undefined;
 }
 
 /** How a verb reads an input, where that differs from the options of the call. */
@@ -95,6 +97,8 @@ interface Choice extends SourceColumns {
   /** Options of the codes, in place of those of the call. */
   readonly like: SimHasherOptions | null;
   readonly areSets: boolean;
+  /** The projection of codes that these are compared with, where it is known. */
+  readonly projection: string | undefined;
 }
 
 /** How the library's errors name a row, a query or an id: by its number in the batch. */
@@ -124,7 +128,8 @@ export async function openInputRows(
     call.fail(`${reader.file} has vectors of ${theirs}, ${like?.path} those of ${ours}`);
   }
   const idColumn = chooseId(call, reader);
-  const base = { path, reading, ...source, idColumn, like: like?.options ?? null };
+  const projection = like?.projection;
+  const base = { path, reading, ...source, idColumn, like: like?.options ?? null, projection };
   if (source.kind !== 'text') {
     const ofTexts = ['tokens', 'tf-idf', 'frequencies', 'counting'].find((name) => call.has(name));
     // Of two inputs the other may be one of texts.
@@ -339,7 +344,8 @@ export class InputRows {
 
   /**
    * Options of a hasher for these rows, sparse ones without dimensions. Sets, by --min-jaccard, are
-   * hashed by 'minwise'. Seeds are bigints, since they reach 2^64 - 1.
+   * hashed by 'minwise'; sparse rows by 'gaussian' where codes only serve to find near ones. Seeds
+   * are bigints, since they reach 2^64 - 1.
    */
   optionsFor(dimensions: number | undefined): SimHasherOptions & { zero: 'null' } {
     const { call, choice } = this;
@@ -347,7 +353,10 @@ export class InputRows {
       const { bits, seed, projection, dimensions: own, texts } = choice.like;
       return { bits, seed, projection, dimensions: own, texts, zero: 'null' };
     }
-    const usual = dimensions === undefined ? 'signs' : 'hadamard';
+    // Rows of few entries, as short texts, are far apart by 'signs', though near by cosine.
+    const ofNear = choice.projection ?? 'gaussian';
+    const ofEntries = call.takes('projection') ? 'signs' : ofNear;
+    const usual = dimensions === undefined ? ofEntries : 'hadamard';
     const isOfSets = choice.areSets || call.has('min-jaccard');
     const projection = (call.text('projection') ?? (isOfSets ? 'minwise' : usual)) as Projection;
     if (projection === 'hadamard' && dimensions === undefined) {
