@@ -31,7 +31,7 @@ export interface AnsweredIndex {
   /** What a search reads now. */
   searched(): Searched;
   /** Calls a user's filter for a row, and refuses changes of the index meanwhile. */
-  accepts(filter: (id: Id, row: number) => unknown, row: number): boolean;
+  accepts(filter: (id: Id, row: number) => unknown, row: number): unknown;
   /** The number of the next row, and how many rows there are. */
   readonly nextRow: number;
   readonly count: number;

@@ -30,11 +30,11 @@ export interface RowFilter {
  */
 export function checkFilter(
   filter: unknown,
-  ask: (filter: (id: Id, row: number) => unknown, row: number) => boolean,
+  ask: (filter: (id: Id, row: number) => unknown, row: number) => unknown,
 ): RowFilter | null {
   if (filter === undefined) return null;
   if (typeof filter === 'function') {
-    const accepts = (row: number) => ask(filter as (id: Id) => unknown, row);
+    const accepts = (row: number) => answerOf(ask(filter as (id: Id) => unknown, row));
     return { accepts, rows: null };
   }
   const isRows = filter instanceof Set || filter instanceof Uint32Array || Array.isArray(filter);
@@ -46,6 +46,13 @@ export function checkFilter(
   }
   const rows = [...allowed].sort((a, b) => a - b);
   return { accepts: (row) => allowed.has(row), rows };
+}
+
+/** What a function of the user answered; a promise, which would accept each row, is refused. */
+function answerOf(answer: unknown): boolean {
+  if (!(answer instanceof Promise)) return Boolean(answer);
+  answer.catch(() => {});
+  throw new TypeError('"filter" expected a function that answers at once, got a promise');
 }
 
 /** A filter is narrow if it accepts less than this part of the rows that it was asked for, */

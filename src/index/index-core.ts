@@ -132,10 +132,10 @@ export class IndexCore extends QueryParts {
   }
 
   /** Calls a user's filter for a row. The filter may search this index; changes throw meanwhile. */
-  accepts(filter: (id: Id, row: number) => unknown, row: number): boolean {
+  accepts(filter: (id: Id, row: number) => unknown, row: number): unknown {
     this.#filtering++;
     try {
-      return Boolean(filter(this.rows.idOf(row) as Id, row));
+      return filter(this.rows.idOf(row) as Id, row);
     } finally {
       this.#filtering--;
     }

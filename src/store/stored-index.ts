@@ -319,7 +319,7 @@ function answeredBy({ parts, manifest }: Content, rows: StoredRows): AnsweredInd
     nextRow: manifest.index.nextRow,
     count: manifest.rows,
     report: parts.report,
-    accepts: (filter, row) => Boolean(filter(rows.idOf(row), row)),
+    accepts: (filter, row) => filter(rows.idOf(row), row),
     searched: () => rows,
     withCodes: () => null,
     idOf: (row) => rows.idOf(row),

@@ -89,6 +89,15 @@ it('a filter finds about as much as is found without one, whatever it refuses', 
   }
 });
 
+it('a filter that answers later is refused, since a promise is true of each row', async () => {
+  const { index, queries } = await optimized();
+  for (const answer of [async () => false, () => Promise.reject(new Error('later'))]) {
+    const filter = answer as unknown as () => boolean;
+    expect(() => index.search(queries[0], { filter })).toThrow('answers at once, got a promise');
+    await expect(index.searchAll(queries, { filter })).rejects.toThrow('got a promise');
+  }
+});
+
 describe('a filter that would change the index', async () => {
   const { index, queries } = await optimized();
   const [query] = queries;

@@ -104,19 +104,25 @@ export async function nearnessOf(
   const isOfSets = measure === JACCARD;
   const near = isOfSets ? { minJaccard: least } : { minCosine: least };
   const given = call.number('max-distance');
-  if (areHeld) return { ...near, maxDistance: given };
   const within = (probability: number) =>
     given ?? catchingDistance(measure, { least, bits, probability });
+  const sayFound = (share: number, maxDistance: number) => {
+    const caught = share * catchShare(measure, { least, bits, maxDistance });
+    call.say(
+      `near are rows at a ${similarityWords(measure)} of ${least} or more, compared exactly: ` +
+        `${percent(caught)} of the pairs at ${least} are found, and more of those above`,
+    );
+  };
+  if (areHeld) {
+    sayFound(1, within(CAUGHT));
+    return { ...near, maxDistance: given };
+  }
   const ofKeys = other === null ? await candidatesByKeys(call, rows, within, least) : null;
   const found = ofKeys ?? (await candidatesByDistance(call, all, within(CAUGHT)));
   const [ours, theirs] = found.areCandidates;
   const vectors = await vectorsOf(call, rows, ours);
   const ofTwo = other !== null && { others: await vectorsOf(call, other, theirs) };
-  const caught = found.share * catchShare(measure, { least, bits, maxDistance: found.maxDistance });
-  call.say(
-    `near are rows at a ${similarityWords(measure)} of ${least} or more, compared exactly: ` +
-      `${percent(caught)} of the pairs at ${least} are found, and more of those above`,
-  );
+  sayFound(found.share, found.maxDistance);
   return { ...near, maxDistance: isOfSets ? given : found.maxDistance, vectors, ...ofTwo };
 }
 
