@@ -7,7 +7,7 @@
 import { checkInteger, checkOptions, wrongType, wrongValue } from './check';
 
 export interface LongCall {
-  /** Called between steps of work; `done` ends at `total`. */
+  /** Called between steps; `done` ends at `total`, in each pass of several, as of a build. */
   onProgress?: (done: number, total: number) => void;
   /** Stops the work: the promise rejects with the signal's reason. */
   signal?: AbortSignal;
