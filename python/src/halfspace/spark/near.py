@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
+from pyspark.sql.types import MapType
 
 from ..command import on_file, stream
 from .cells import CELL_ROWS, Rows, between, components, near, pairs_of, ties
@@ -20,8 +21,9 @@ from .codes import Coded, check_kind, fingerprint, options
 from .stages import Checkpoint
 from .travel import Batches, array, joined, kind_of, numbers
 
-#: How the command reads texts where it looks for near ones.
-NEAR_TEXT = {"tokens": "shingles:2", "counting": "log"}
+#: How the command hashes sparse rows, and texts that are no sets, where it looks for near ones.
+SPARSE = {"projection": "gaussian"}
+NEAR_TEXT = {"tokens": "shingles:2", "counting": "log", **SPARSE}
 SETS = {"tokens": "shingles:2", "projection": "minwise"}
 PLAN = ["id", "group", "action", "duplicate_of", "distance"]
 
@@ -66,7 +68,9 @@ class Source:
         rows = self.sources(frame, **more)
         if self.kind == "code":
             return rows.withColumnRenamed("source", "code")
-        return fingerprint(rows, "source", bits=self.bits, keys=self.keys, **self.hashing)
+        is_sparse = isinstance(rows.schema["source"].dataType, MapType)
+        hashing = {**(SPARSE if is_sparse else {}), **self.hashing}
+        return fingerprint(rows, "source", bits=self.bits, keys=self.keys, **hashing)
 
     def words(self, max_distance: int | None) -> list[str]:
         """How the command reads and compares rows exactly, from a file. Without a distance it finds texts by
