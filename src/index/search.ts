@@ -84,7 +84,8 @@ const TOGETHER = 16;
 /**
  * Standard errors by which an estimate must fall short where exact ranking ends. With 2 in place of
  * 4, half as many rows are ranked at a recall of .99 and .0004 less is found (GloVe), but a search
- * that visits everything misses a row now and then; with 3 none is missed in the model test.
+ * that visits everything misses a row now and then; with 3 none is missed in the model test. In two
+ * or three dimensions, where the estimates of near rows err alike, one of a hundred is.
  */
 const MARGIN = 3;
 
@@ -300,8 +301,8 @@ export class CosineSearch implements Stepped {
   /**
    * As many partitions as should be visited, after some were: more where they have fewer than k
    * rows, and where a filter accepts a share of the candidates, until about as many accepted rows
-   * were looked at as usual without a filter. So it finds as much, though rows near the query may
-   * be those that it refuses. `probes` of the caller are not exceeded for that.
+   * were looked at as usual without a filter. So about as much is found, though rows near the query
+   * may be those that it refuses. `probes` of the caller are not exceeded for that.
    */
   #enoughProbes(isShort: boolean, acceptedShare: number): number {
     if (this.#probes === null) return 0;
