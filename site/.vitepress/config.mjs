@@ -158,7 +158,8 @@ export default defineConfig({
   buildEnd({ outDir }) {
     for (const path of linked) copyInto(join(outDir, 'files'), path);
     // For programs that read text: llms.txt, and the pages that it names.
-    for (const path of ['llms.txt', ...docs.map((name) => `docs/${name}`)]) copyInto(outDir, path);
+    copyFileSync(join(site, 'llms.txt'), join(outDir, 'llms.txt'));
+    for (const name of docs) copyInto(outDir, `docs/${name}`);
   },
 });
 

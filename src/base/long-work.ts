@@ -148,10 +148,13 @@ export class LongWork {
   }
 }
 
-/** Lets the event loop run once. Node's `setTimeout` would wait for a millisecond or more. */
+/**
+ * Lets the event loop run once. Node's `setTimeout` would wait for a millisecond or more, and the
+ * first of two immediates may run before the loop looks for signals.
+ */
 function pause(): Promise<void> {
   const wait = globalThis.setImmediate ?? setTimeout;
-  return new Promise((resolve) => wait(resolve));
+  return new Promise((resolve) => wait(() => wait(resolve)));
 }
 
 /** Thrown into work whose values are not wanted any more. */

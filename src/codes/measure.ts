@@ -257,7 +257,7 @@ export function catchingDistance(
 }
 
 /** Share of the pairs at a lowest similarity that the distance must catch. */
-const CAUGHT_SHARE = 0.99;
+export const CAUGHT_SHARE = 0.99;
 
 /**
  * The distance within which pairs of at least this similarity are searched: if they are then

@@ -85,7 +85,7 @@ const TOGETHER = 16;
  * Standard errors by which an estimate must fall short where exact ranking ends. With 2 in place of
  * 4, half as many rows are ranked at a recall of .99 and .0004 less is found (GloVe), but a search
  * that visits everything misses a row now and then; with 3 none is missed in the model test. In two
- * or three dimensions, where the estimates of near rows err alike, one of a hundred is.
+ * dimensions, where the estimates of near rows err alike, one of a hundred is.
  */
 const MARGIN = 3;
 

@@ -3,7 +3,6 @@
  * separate from the class, so that a bundle that only hashes texts does not contain apache-arrow.
  */
 
-import { concatenated } from '../base/arrays';
 import { checkInteger, checkOptions, checkText, wrongType } from '../base/check';
 import { type ArrowSource, asArrow } from '../table/arrow/batches';
 import {
@@ -11,7 +10,7 @@ import {
   type ColumnSchema,
   openTable,
   readNumbers,
-  TableWriter,
+  writeTable,
 } from '../table/sealed/sealed-table';
 import { FrequencyTable } from './frequency-table';
 
@@ -22,21 +21,16 @@ const DOCUMENTS: ColumnSchema = { name: 'documents', type: 'uint32' };
 /** The table as the bytes of an Arrow file, words by ascending hash. */
 export function frequenciesToArrow(table: FrequencyTable): Uint8Array {
   if (!(table instanceof FrequencyTable)) throw wrongType('table', 'a FrequencyTable', table);
-  return concatenated([...partsOf(table)].flat());
-}
-
-/** The same in parts, between which a caller may stop. */
-export function* partsOf(table: FrequencyTable): Generator<Uint8Array[]> {
-  const { tokens, documents } = table;
+  const { dimensions, counts, tokens, documents } = table.entries();
+  const batches = batchRanges(counts.length).map(([first, end]) => ({
+    count: end - first,
+    rows: {
+      dimension: dimensions.subarray(first, end),
+      documents: counts.subarray(first, end),
+    },
+  }));
   const header = { kind: 'frequencies', tokens, documents };
-  const writer = new TableWriter([DIMENSION, DOCUMENTS], header);
-  const dimensions = table.dimensions();
-  for (const [first, end] of batchRanges(dimensions.length)) {
-    const dimension = dimensions.subarray(first, end);
-    const rows = { dimension, documents: table.countsOf(dimension) };
-    yield writer.add({ count: end - first, rows });
-  }
-  yield writer.end();
+  return writeTable([DIMENSION, DOCUMENTS], header, batches);
 }
 
 /**

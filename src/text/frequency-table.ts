@@ -108,25 +108,17 @@ export class FrequencyTable {
    */
   entries(): FrequencyEntries {
     const { tokens, documents } = this;
-    const dimensions = this.dimensions();
-    return { tokens, documents, dimensions, counts: this.countsOf(dimensions) };
-  }
-
-  /** The hashes of the words, ascending. @internal */
-  dimensions(): BigUint64Array<ArrayBuffer> {
     const halves = new Uint32Array(2 * this.size);
     let at = 0;
     this.#counts.each((low, high) => {
       halves[at++] = low;
       halves[at++] = high;
     });
-    return new BigUint64Array(halves.buffer).sort();
-  }
-
-  /** Documents with each of these words. @internal */
-  countsOf({ buffer, byteOffset, length }: BigUint64Array): Uint32Array {
-    const halves = new Uint32Array(buffer, byteOffset, 2 * length);
-    return Uint32Array.from({ length }, (_, i) => this.countOf(halves[2 * i], halves[2 * i + 1]));
+    const dimensions = new BigUint64Array(halves.buffer).sort();
+    const counts = Uint32Array.from({ length: this.size }, (_, i) =>
+      this.#counts.countOf(halves[2 * i], halves[2 * i + 1]),
+    );
+    return { tokens, documents, dimensions, counts };
   }
 
   /**

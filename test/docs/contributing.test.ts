@@ -36,7 +36,7 @@ it('docs/contributing.md names functions, types and constants that are there', (
 });
 
 it('llms.txt names pages that are there, and every guide', () => {
-  const text = readFileSync(join(root, 'llms.txt'), 'utf8');
+  const text = readFileSync(join(root, 'site/llms.txt'), 'utf8');
   const named = Array.from(text.matchAll(/\]\(([^)]+)\)/g), ([, path]) => path);
   expect(named.filter((path) => !existsSync(join(root, path)))).toEqual([]);
   const pages = readdirSync(join(root, 'docs')).filter((file) => file.endsWith('.md'));

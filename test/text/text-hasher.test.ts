@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import xxhash from 'xxhash-wasm';
 import { FormatError } from '../../src/base/check';
 import { SimHasher } from '../../src/hashing/simhash';
-import { frequenciesFromArrow, frequenciesToArrow, partsOf } from '../../src/text/frequency-file';
+import { frequenciesFromArrow, frequenciesToArrow } from '../../src/text/frequency-file';
 import type { FrequencyTable } from '../../src/text/frequency-table';
 import { logOf, TextHasher, type TextHasherOptions } from '../../src/text/text-hasher';
 import { hashWord, words } from '../../src/text/tokens';
@@ -289,13 +289,4 @@ it('refuses what it does not know', () => {
   expect(make({ projection: 'hadamard' })).toThrow(/"projection" expected one of/);
   expect(make({ frequencies: {} })).toThrow('"frequencies" expected a FrequencyTable');
   expect(() => new TextHasher().hash(7 as never)).toThrow('"text" expected a string');
-});
-
-it('a table is written in parts of 65,536 words, so that a caller can stop', () => {
-  const table = new TextHasher().fit([Array.from({ length: 70_000 }, (_, i) => `w${i}`).join(' ')]);
-  const parts = [...partsOf(table)];
-  expect(parts).toHaveLength(3);
-  const read = frequenciesFromArrow(Buffer.concat(parts.flat()));
-  expect(read.entries()).toEqual(table.entries());
-  expect(read.size).toBe(70_000);
 });

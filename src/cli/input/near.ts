@@ -7,6 +7,7 @@
 import { checkMaxDistance } from '../../base/check';
 import { LongWork } from '../../base/long-work';
 import {
+  CAUGHT_SHARE,
   COSINE,
   catchingDistance,
   catchShare,
@@ -27,8 +28,7 @@ import { counted, percent, similarityWords } from '../output/figures';
 import type { Collection, TakenColumn } from './collection';
 import type { InputRows } from './input-rows';
 
-/** Share of the pairs at the least similarity that a distance must catch: alone, or of keys. */
-const CAUGHT = 0.99;
+/** Share of the pairs at the least similarity that a distance must catch next to keys. */
 const CAUGHT_WITH_KEYS = 0.9999;
 
 /** When rows are near. */
@@ -114,11 +114,11 @@ export async function nearnessOf(
     );
   };
   if (areHeld) {
-    sayFound(1, within(CAUGHT));
+    sayFound(1, within(CAUGHT_SHARE));
     return { ...near, maxDistance: given };
   }
   const ofKeys = other === null ? await candidatesByKeys(call, rows, within, least) : null;
-  const found = ofKeys ?? (await candidatesByDistance(call, all, within(CAUGHT)));
+  const found = ofKeys ?? (await candidatesByDistance(call, all, within(CAUGHT_SHARE)));
   const [ours, theirs] = found.areCandidates;
   const vectors = await vectorsOf(call, rows, ours);
   const ofTwo = other !== null && { others: await vectorsOf(call, other, theirs) };

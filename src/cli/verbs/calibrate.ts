@@ -182,7 +182,7 @@ async function readLabels(call: Call, path: string): Promise<Label[]> {
     const got = names.join(', ') || 'none';
     throw new FormatError(`expected three columns, ${COLUMNS}; got ${got}`, path);
   }
-  if (reader.format === 'csv' && names[2].toLowerCase() in ANSWERS) {
+  if (reader.format === 'csv' && Object.hasOwn(ANSWERS, names[2].toLowerCase())) {
     const got = `the first line is a pair: ${names.join(', ')}`;
     throw new FormatError(`expected a header, which names the columns, as a,b,same; ${got}`, path);
   }

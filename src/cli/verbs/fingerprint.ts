@@ -4,12 +4,10 @@
  * which `fingerprint --frequencies` weighs words.
  */
 
-import { concatenated } from '../../base/arrays';
 import { LongWork } from '../../base/long-work';
 import { formatOfPath } from '../../formats/row-reader';
-import { Codes, type RowWriter } from '../../node';
+import { Codes, frequenciesToArrow, type RowWriter } from '../../node';
 import { freeNames } from '../../table/row-batch';
-import { partsOf } from '../../text/frequency-file';
 import { bandsFor } from '../../text/text-set';
 import type { Call } from '../call';
 import { keysFor } from '../input/collection';
@@ -73,16 +71,10 @@ export async function frequencies(call: Call): Promise<0> {
   const reader = await openInput(call, input);
   const [column] = chooseSource(call, reader, ['text']).columns;
   const table = await countFrequencies(call, reader, column);
-  const parts: Uint8Array[] = [];
-  await call.long(`writing ${path}`, async ({ signal }) => {
-    const work = new LongWork({ signal });
-    await work.step();
-    for (const part of partsOf(table)) {
-      parts.push(...part);
-      await work.step();
-    }
-  });
-  await write(concatenated(parts));
+  const work = new LongWork({ signal: call.signal });
+  const bytes = frequenciesToArrow(table);
+  await work.step(); // a signal that came meanwhile is heard only now
+  await write(bytes);
   call.say(`${counted(table.size, 'word')} of ${counted(table.documents, 'text')} in ${path}`);
   return 0;
 }
