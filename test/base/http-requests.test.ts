@@ -11,14 +11,14 @@ beforeEach(async () => {
 });
 afterEach(() => host.close());
 
-function streamOf(): WebStream {
-  const file = { url: new URL(`${host.url}rows`), path: 'rows', timeoutMs: 300 };
+function streamOf(timeoutMs = 300): WebStream {
+  const file = { url: new URL(`${host.url}rows`), path: 'rows', timeoutMs };
   return new WebStream(file, new AbortController());
 }
 
 describe('a stream', () => {
   it('gives all bytes, and then none', async () => {
-    const stream = streamOf();
+    const stream = streamOf(30_000);
     const lengths: number[] = [];
     for (let piece = await stream.next(); piece.length > 0; piece = await stream.next()) {
       lengths.push(piece.length);
