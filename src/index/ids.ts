@@ -95,7 +95,8 @@ export function newIds(
 ): { readonly ids: readonly Id[] | null; readonly kind: IdKind | null } {
   if (given === undefined || given === null) {
     if (count > 0 && kind !== null && kind !== 'row') {
-      throw wrongType('ids', `ids of kind ${kind}, as the rows before have`, given);
+      const name = count === 1 ? 'id' : 'ids';
+      throw wrongType(name, `ids of kind ${kind}, as the rows before have`, given);
     }
     return { ids: null, kind: count === 0 ? kind : 'row' };
   }
