@@ -99,3 +99,21 @@ describe('a map of rows whose vectors add up to nothing', () => {
     expect(values.length).toBe(texts.length * dimensions);
   });
 });
+
+it('finds the neighbours of texts whose words are all common', async () => {
+  // Three words of a topic: each is in a quarter of the texts.
+  const texts = Array.from({ length: 400 }, (_, i) =>
+    ['red', 'blue', 'gold']
+      .slice(0, 1 + (i % 3))
+      .map((word) => `${word}${i % 4}`)
+      .join(' '),
+  );
+  const read = (first: number, end: number) => texts.slice(first, end);
+  const search = await WordSearch.of({ count: texts.length, read }, {});
+  const all = Uint32Array.from(texts.keys());
+  const near = await search.points(all).nearestIn(all)(all, 10, new LongWork());
+  for (const [i, { ids, distances }] of near.entries()) {
+    expect(ids.map((other) => other % 4)).toEqual(Array(10).fill(i % 4));
+    expect(distances[0]).toBeLessThan(1e-6); // of the same words
+  }
+});

@@ -20,9 +20,11 @@ import { type MapPoints, nearOf } from '../layout/map-rows';
 const BLOCK_TEXTS = 256;
 /**
  * The map's lists leave out words that this share of the texts have: near texts stay the same, and
- * are found in half of the time.
+ * are found in half of the time. Where others do not make most of a text, as of names of products,
+ * nothing is left out.
  */
 const COMMON = 0.2;
+const MOST_OF_LENGTH = 0.8;
 /** Dimensions of the map's vectors. */
 const DIMENSIONS = 256;
 
@@ -95,19 +97,24 @@ export class WordSearch {
       },
       nearestIn: (sample) => {
         const most = COMMON * rows.length;
-        const isHeld = (low: number, high: number) => this.#frequencies.countOf(low, high) <= most;
-        const sampled = sample.map((point) => texts[point]);
-        const lists = new InvertedLists(vectors, sampled, isHeld);
-        const heldLength = ({ indices, values }: KeptSparseVector) => {
+        const isRare = (low: number, high: number) => this.#frequencies.countOf(low, high) <= most;
+        const lengthBy = (isHeld: typeof isRare, point: number) => {
+          const { indices, values } = at(point);
           const halves = halvesOf(indices);
           return lengthOf(values.filter((_, i) => isHeld(halves[2 * i], halves[2 * i + 1])));
         };
+        const sampled = sample.map((point) => texts[point]);
+        const shareOfRare = (point: number) =>
+          lengthBy(isRare, point) / vectors.normOf(texts[point]);
+        const all = sample.reduce((sum, point) => sum + shareOfRare(point), 0);
+        const isHeld = all < MOST_OF_LENGTH * sample.length ? () => true : isRare;
+        const lists = new InvertedLists(vectors, sampled, isHeld);
         return async (points, k, work) => {
           const found: ReturnType<typeof nearOf>[] = [];
           for (const [i, point] of points.entries()) {
             const isOther = (row: number) => sample[row] !== point;
             const { rows: near, scores } = lists.nearest(at(point), k, isOther);
-            found.push(nearOf(near, scores, heldLength(at(point))));
+            found.push(nearOf(near, scores, lengthBy(isHeld, point)));
             await work.step(i + 1, points.length);
           }
           return found;
