@@ -116,11 +116,7 @@ class Parser {
       this.#next('"null" after is', (token) => token.toLowerCase() === 'null');
       return (valueIn) => isMissing(valueIn(column)) !== isThere;
     }
-    const test = compared(
-      column,
-      operator,
-      operator === 'in' ? this.#list() : [this.#value('a value')],
-    );
+    const test = compared(column, operator, operator === 'in' ? this.#list() : [this.#operand()]);
     return (valueIn) => {
       const value = valueIn(column);
       return !isMissing(value) && test(value) !== isNot;
@@ -131,9 +127,16 @@ class Parser {
   #list(): string[] {
     const values: string[] = [];
     this.#next('"(" after in', (token) => token === '(');
-    do values.push(this.#value('a value'));
+    do values.push(this.#operand());
     while (this.#next('"," or ")"', (token) => token === ',' || token === ')') === ',');
     return values;
+  }
+
+  /** A value to compare with; without quotes null is none, since nothing equals it. */
+  #operand(): string {
+    const isNull = this.#takes('null');
+    if (isNull) throw this.#wrong(`expected a value ("is null" finds missing ones), got "null"`);
+    return this.#value('a value');
   }
 
   /** Takes the next token if it is this word, in any case. */

@@ -69,6 +69,8 @@ describe('parseFilter', () => {
     ['', 'expected a column at its end'],
     ['a', 'expected one of = != < <= > >= in like is at its end'],
     ['a =', 'expected a value at its end'],
+    ['a = null', 'expected a value ("is null" finds missing ones), got "null"'],
+    ['a in (b, NULL)', 'expected a value ("is null" finds missing ones), got "null"'],
     ['a ~ 3', 'expected one of = != < <= > >= in like is, got "~"'],
     ['a = b c', 'expected "and" or "or" (quote values that have blanks), got "c"'],
     ['(a = b', 'expected ")" at its end'],
