@@ -85,6 +85,8 @@ export interface GroupLine {
   /** The name of the group: a row number. */
   readonly group: number;
   readonly size: number;
+  /** How many rows it drops. */
+  readonly dropped: number;
   /** Largest distance of a dropped row to the row that it duplicates. */
   readonly widest: number;
   /** Lowest similarity of them; null if the plan has none. */

@@ -202,7 +202,7 @@ export class ReviewView {
     const { at } = this.store.state;
     const first = Math.max(0, Math.min(at - LISTED.before, queue.length - LISTED.all));
     const lines = queue.slice(first, first + LISTED.all).map(
-      ({ size, widest, lowest, isReviewed }, i) => html`<li>
+      ({ size, isReviewed, ...line }, i) => html`<li>
         <button
           aria-current=${first + i === at ? 'true' : nothing}
           @click=${() => this.#run(() => this.#open(first + i))}
@@ -211,7 +211,7 @@ export class ReviewView {
             >${isReviewed ? '✓' : '○'}</span
           >
           ${counted(size, 'row')}
-          <small>${lowest === null ? `widest ${widest}` : `lowest ${shareText(lowest)}`}</small>
+          <small>${doubtOf(line)}</small>
         </button>
       </li>`,
     );
@@ -310,6 +310,12 @@ function marked(text: string, other: string, isKept: boolean): TemplateResult[] 
     if (isKept) return html`<mark>${words}</mark>`;
     return side < 0 ? html`<del>${words}</del>` : html`<ins>${words}</ins>`;
   });
+}
+
+/** What a group is ordered by, in words. */
+function doubtOf({ dropped, widest, lowest }: Pick<GroupLine, 'dropped' | 'widest' | 'lowest'>) {
+  if (dropped === 0) return 'all kept';
+  return lowest === null ? `widest ${widest}` : `lowest ${shareText(lowest)}`;
 }
 
 /** The next group after an index that is not reviewed, or the first one of all; -1 for none. */

@@ -92,10 +92,11 @@ export class Review {
 
   #line(group: number): GroupLine {
     const rows = this.#rowsOf(group);
-    const { distances, similarities, reviewed } = this.#plan;
+    const { kept, distances, similarities, reviewed } = this.#plan;
     return {
       group,
       size: rows.length,
+      dropped: rows.filter((row) => kept[row] === 0).length,
       widest: rows.reduce((most, row) => Math.max(most, distances[row]), 0),
       lowest: similarities && rows.reduce((least, row) => Math.min(least, similarities[row]), 1),
       isReviewed: rows.every((row) => reviewed[row] === 1),
