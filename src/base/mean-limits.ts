@@ -22,27 +22,59 @@ export function mean(values: Float64Array): number {
   return values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length);
 }
 
-/** An interval that contains the true mean in 95 of 100 samples; 0 to 1 for no values. */
-export function meanInterval(values: ArrayLike<number>): [low: number, high: number] {
+/**
+ * An interval that contains the true mean in 95 of 100 samples; 0 to 1 for no values. Values of one
+ * key were drawn together and count as one, of their mean and their number.
+ */
+export function meanInterval(
+  values: ArrayLike<number>,
+  keys?: ArrayLike<unknown>,
+): [low: number, high: number] {
   const complements = Float64Array.from(values, (value) => 1 - value);
-  const high = 1 - meanAtLeast(complements, TAIL);
-  return [meanAtLeast(values, TAIL), Math.round(high * UNITS) / UNITS];
+  const high = 1 - meanAtLeast(complements, TAIL, keys);
+  return [meanAtLeast(values, TAIL, keys), Math.round(high * UNITS) / UNITS];
+}
+
+/** Values that were drawn together, and how often there are as many of the same mean. */
+interface Drawn {
+  readonly value: number;
+  readonly size: number;
+  readonly count: number;
+}
+
+/** In order of value, so that limits do not depend on the order of the values. */
+function drawnOf(values: ArrayLike<number>, keys?: ArrayLike<unknown>): Drawn[] {
+  const byKey = new Map<unknown, { sum: number; size: number }>();
+  for (let i = 0; i < values.length; i++) {
+    const key = keys === undefined ? i : keys[i];
+    const { sum, size } = byKey.get(key) ?? { sum: 0, size: 0 };
+    byKey.set(key, { sum: sum + values[i], size: size + 1 });
+  }
+  const alike = new Map<string, Drawn>();
+  for (const { sum, size } of byKey.values()) {
+    const name = `${sum} ${size}`;
+    const count = (alike.get(name)?.count ?? 0) + 1;
+    alike.set(name, { value: sum / size, size, count });
+  }
+  return [...alike.values()].sort((a, b) => a.value - b.value || a.size - b.size);
 }
 
 /** The lower limit: the chance that the true mean is below it is at most `doubt` (below 1). */
-export function meanAtLeast(values: ArrayLike<number>, doubt: number): number {
-  const counts = new Map<number, number>();
-  for (let i = 0; i < values.length; i++) counts.set(values[i], (counts.get(values[i]) ?? 0) + 1);
-  // In order of value, so that the limit does not depend on the order of the values.
-  const groups = [...counts].sort(([a], [b]) => a - b);
+export function meanAtLeast(
+  values: ArrayLike<number>,
+  doubt: number,
+  keys?: ArrayLike<unknown>,
+): number {
+  const drawn = drawnOf(values, keys);
+  const usual = values.length / drawn.reduce((sum, { count }) => sum + count, 0) || 1;
   const random = alea('mean limits');
   const means = new Float64Array(DRAWS);
   for (let draw = 0; draw < DRAWS; draw++) {
-    // The weight of the additional 0: exponential with mean 1. `1 - random()` is never 0.
-    let total = -Math.log(1 - random());
+    // The weight of the additional 0: exponential, of the usual size. `1 - random()` is never 0.
+    let total = -usual * Math.log(1 - random());
     let sum = 0;
-    for (const [value, count] of groups) {
-      const weight = gamma(count, random);
+    for (const { value, size, count } of drawn) {
+      const weight = size * gamma(count, random);
       total += weight;
       sum += weight * value;
     }

@@ -281,7 +281,7 @@ async function rowSource(
   const evaluated = async (some: Uint32Array, own: LongWork) => {
     const asked: EvaluationQuery[] = [];
     for (const row of some) {
-      asked.push({ row, query: await index.queryOfRow(row, own) });
+      asked.push(await index.queryOfRow(row, own));
       await own.step();
     }
     return index.evaluated(asked, k, own);

@@ -7,6 +7,7 @@
 import type { LongWork } from '../base/long-work';
 import { mean, meanInterval } from '../base/mean-limits';
 import { pointsOf } from '../kernels/products';
+import { checksum } from '../kernels/xxhash';
 import type { QueryRecall, RecallReport } from './index-options';
 import { type Query, type QueryParts, queryOf } from './query';
 
@@ -161,16 +162,21 @@ export abstract class Evaluable implements Measurable {
   }
 
   /** A row that has a code as a query, as its vector may have been given. */
-  async queryOfRow(row: number, work: LongWork): Promise<Query> {
+  async queryOfRow(row: number, work: LongWork): Promise<EvaluationQuery> {
     const { vectors, position, code } = await this.placeOf(row, work);
-    if (vectors === null) return { code: code.slice(), sums: null, unit: null };
     const { dense } = this.parts;
+    const held = dense === null ? code : (vectors as DenseVectors).valuesAt(position);
+    const { buffer, byteOffset, byteLength } = held;
+    const alike = checksum(new Uint8Array(buffer, byteOffset, byteLength));
+    if (vectors === null) {
+      return { row, alike, query: { code: code.slice(), sums: null, unit: null } };
+    }
     // Random digits in place of the lost ones: it is as far from what is held as new queries are.
     const given =
       dense?.kind === 'int8'
-        ? withDigits((vectors as DenseVectors).valuesAt(position), dense.zeros, row)
+        ? withDigits(held as Int8Array, dense.zeros, row)
         : vectors.at(position);
-    return queryOf(this.parts, given) as Query;
+    return { row, alike, query: queryOf(this.parts, given) as Query };
   }
 
   /** A search for an evaluation query. */
@@ -218,12 +224,15 @@ const UNITS = 1e12;
 /** A value next to which int8 rounds 1,536 equal others to 0, in a vector of length 1. */
 const NEARLY_ALL = 0.988;
 
-/** The recall of queries from the shares that they found; 1 for no queries. */
-export function recallOf(shares: Float64Array): QueryRecall {
+/**
+ * The recall of queries from the shares that they found; 1 for no queries. For the interval queries
+ * of one key in `alike` count as one.
+ */
+export function recallOf(shares: Float64Array, alike?: readonly unknown[]): QueryRecall {
   const queries = shares.length;
   return {
     recall: queries === 0 ? 1 : Math.round(UNITS * mean(shares)) / UNITS,
-    interval: meanInterval(shares),
+    interval: meanInterval(shares, alike),
     queries,
   };
 }
@@ -262,14 +271,15 @@ export async function measured(
   setting: Setting,
   work: LongWork,
 ): Promise<QueryRecall> {
-  const own = judging.some(({ row }) => row !== null) ? 1 : 0;
-  const asked = { ...setting, want: setting.want + own };
-  const found = await index.search(
-    judging,
-    { k: k + own, setting: asked, isUnranked: false },
-    work,
+  const asked = judging.filter(({ truth }) => truth.size > 0);
+  const own = asked.some(({ row }) => row !== null) ? 1 : 0;
+  const wanted = { ...setting, want: setting.want + own };
+  const found = await index.search(asked, { k: k + own, setting: wanted, isUnranked: false }, work);
+  const shares = sharesFound(asked, (i) => found[i].rows, k);
+  return recallOf(
+    shares,
+    asked.map(({ alike }, i) => alike ?? i),
   );
-  return recallOf(sharesFound(judging, (i) => found[i].rows, k));
 }
 
 /** The column that is nearly all of most queries, which have length 1; null if none is. */

@@ -40,6 +40,8 @@ import type { SparseVectors } from './vectors/sparse-vectors';
 export interface EvaluationQuery {
   readonly query: Query;
   readonly row: number | null;
+  /** Of a row a key that equal rows share: all of these are held out, or none. */
+  readonly alike?: bigint;
 }
 
 /** Rows as near as the k-th nearest, and how many of them a search for k can find: k at most. */

@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { LongWork } from '../../src/base/long-work';
 import { scanVectors } from '../../src/index';
+import { MemoryEvaluable } from '../../src/index/optimize';
 import { coreOf, SimHashIndex } from '../../src/index/simhash-index';
 import { Draws } from '../reference/random';
 import { heldOutRows } from './held-out';
@@ -122,3 +124,19 @@ it('an index whose optimizing is cancelled is as it was, and refuses changes mea
   expect(index.search(at(queries, 1))).toEqual(before);
   expect(index.add(at(few, 0))).toBe(COUNT);
 });
+
+it.each(['float32', 'int8', 'none'] as const)(
+  'equal rows held as %s are queries of one key',
+  async (storage) => {
+    const rows = [0, 1, 0, 2, 1, 0].map((one) => at(vectors, one).slice());
+    const index = new SimHashIndex({ bits: 128, dimensions: DIMENSIONS, vectors: storage });
+    await index.addAll(rows);
+    const core = coreOf(index);
+    const evaluable = new MemoryEvaluable(core, core.rows);
+    const keys: unknown[] = [];
+    for (const row of rows.keys()) {
+      keys.push((await evaluable.queryOfRow(row, new LongWork({}))).alike);
+    }
+    expect(keys.map((key) => keys.indexOf(key))).toEqual([0, 1, 0, 3, 1, 0]);
+  },
+);
