@@ -21,9 +21,6 @@ export class CommandError extends Error {
   }
 }
 
-/** The name of an output before it is whole, which its writer renames: `.plan.jsonl.0123….tmp`. */
-const TEMPORARY = /(^|[/\\])\.([^/\\]+)\.[0-9a-f]{12}\.tmp$/;
-
 const NOT_PERMITTED = 'not permitted, see its owner and mode';
 
 /** What the system's error codes say of the path that the user typed. */
@@ -38,6 +35,8 @@ const SYSTEM: Readonly<Record<string, string>> = {
   ENOSPC: 'no space left on the device',
   EFBIG: 'larger than its file system or a limit of this process allows',
   EMFILE: 'too many open files',
+  ENAMETOOLONG: 'its name is too long for the file system',
+  ELOOP: 'a link that leads back to itself',
 };
 
 /**
@@ -46,10 +45,11 @@ const SYSTEM: Readonly<Record<string, string>> = {
  */
 export function sentenceOf(error: unknown, output = 'the output'): string {
   if (!(error instanceof Error)) return String(error);
-  const { code, path, dest } = error as NodeJS.ErrnoException & { dest?: string };
-  const sentence = code !== undefined && SYSTEM[code];
+  const { code, syscall, path, dest } = error as NodeJS.ErrnoException & { dest?: string };
+  // Only errors of the system have a call: an error of this library may have the code of one.
+  const sentence = code !== undefined && syscall !== undefined && SYSTEM[code];
   // When an output is renamed into place, `path` is its temporary name and `dest` the output.
-  if (sentence) return `${(dest ?? path ?? output).replace(TEMPORARY, '$1$2')}: ${sentence}`;
+  if (sentence) return `${dest ?? path ?? output}: ${sentence}`;
   return error.message.trim().replaceAll(/\s*\n\s*/g, ' ') || error.name;
 }
 

@@ -7,6 +7,7 @@
 
 import { constants } from 'node:buffer';
 import { randomBytes } from 'node:crypto';
+import type { Stats } from 'node:fs';
 import { type FileHandle, lstat, open, realpath, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
@@ -54,7 +55,7 @@ export async function openOutput(path: string, options: OutputOptions): Promise<
   if (/\.zst$/i.test(path)) {
     throw new Error(`the output ${path}: ZSTD is read, not written; name it .gz`);
   }
-  const there = await statOf(path);
+  const there = await stat(path).catch(ignore(['ENOENT', 'ENOTDIR', 'ELOOP']));
   if (there !== null) {
     // Under any name.
     for (const input of await Promise.all(inputs.map(statOf))) {
@@ -74,14 +75,15 @@ export async function openOutput(path: string, options: OutputOptions): Promise<
   }
   // The file that a link points to is replaced, so the temporary name lies in its folder.
   const target = there === null ? path : await realpath(path);
-  const suffix = randomBytes(6).toString('hex');
-  const temporary = join(dirname(target), `.${basename(target)}.${suffix}.tmp`);
-  const file = await open(temporary, 'wx').catch((error) => {
-    if (error.code !== 'ENOENT' && error.code !== 'ENOTDIR') throw error;
+  // A name may have 255 bytes, and a character 4 of them.
+  const start = [...basename(target)].slice(0, 50).join('');
+  const temporary = join(dirname(target), `.${start}.${randomBytes(6).toString('hex')}.tmp`);
+  const file = await open(temporary, 'wx', there?.mode).catch((error) => {
+    if (!['ENOENT', 'ENOTDIR'].includes(error.code)) throw Object.assign(error, { path });
     const missing = `needs a folder ${dirname(target)}, which is not there`;
     throw coded(`the output ${path} ${missing}`, error.code, path);
   });
-  const output = fileOutput(file, temporary, { target, force });
+  const output = fileOutput(file, temporary, { target, force, there });
   return /\.gz$/i.test(path) ? gzipOutput(output) : output;
 }
 
@@ -90,11 +92,14 @@ function coded(message: string, code: string, path: string): Error {
   return Object.assign(new Error(message), { code, path });
 }
 
-/** A file under a temporary name, which `close` syncs and renames. */
+/**
+ * A file under a temporary name, which `close` syncs and renames. It gets the owner and the mode of
+ * the file that is there, as far as this user may give them; until then fewer can read it.
+ */
 function fileOutput(
   file: FileHandle,
   temporary: string,
-  { target, force }: { target: string; force: boolean },
+  { target, force, there }: { target: string; force: boolean; there: Stats | null },
 ): RowOutput {
   let isOpen = true;
   const end = async () => {
@@ -109,10 +114,16 @@ function fileOutput(
   };
   const close = async () => {
     try {
+      if (there !== null) {
+        await file.chown(there.uid, there.gid).catch(() => undefined);
+        await file.chmod(there.mode).catch(() => undefined);
+      }
       await file.sync();
       await end();
-      // Another program may have created it since this output was opened.
-      if (!force && (await isThere(target))) throw new Error(`the output ${target} exists`);
+      if (!force && (await isThere(target))) {
+        const made = 'was made by another program meanwhile; force (--force) replaces it';
+        throw new Error(`the output ${target} ${made}`);
+      }
       await rename(temporary, target);
     } catch (error) {
       await abort();

@@ -1,5 +1,5 @@
 import { existsSync, realpathSync } from 'node:fs';
-import { mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -140,6 +140,7 @@ describe('embed', () => {
       },
     });
     const stopped = await readFile(part);
+    expect((await stat(part)).mode & 0o77).toBe(0); // nobody else reads vectors of private texts
     const again = async (content: Uint8Array, line = EMBED) => {
       await writeFile(part, content);
       const { code, stderr } = await halfspace(`${line} --force`);

@@ -1,4 +1,6 @@
 import {
+  chmodSync,
+  chownSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
@@ -81,6 +83,48 @@ describe('an output', () => {
     expect(readFileSync(path('there.jsonl'), 'utf8')).toBe('old');
     await writer.close();
     expect(readFileSync(path('there.jsonl'), 'utf8').split('\n')).toHaveLength(4);
+  });
+
+  it.each(['600', '440', '666'])(
+    'keeps mode %s and the owner of what it replaces',
+    async (octal) => {
+      const mode = Number.parseInt(octal, 8);
+      writeFileSync(path('mode.jsonl'), 'old');
+      chmodSync(path('mode.jsonl'), mode);
+      // Only the superuser may give files away.
+      if (process.getuid?.() === 0) chownSync(path('mode.jsonl'), 4321, 1234);
+      const { uid, gid } = statSync(path('mode.jsonl'));
+      const writer = await createRows(path('mode.jsonl'), { force: true });
+      const unfinished = readdirSync(folder).find((name) =>
+        name.startsWith('.mode.jsonl'),
+      ) as string;
+      expect(statSync(path(unfinished)).mode & 0o777 & ~mode).toBe(0);
+      await writer.write(batch);
+      await writer.close();
+      const { mode: own, ...others } = statSync(path('mode.jsonl'));
+      expect([own & 0o777, others.uid, others.gid]).toEqual([mode, uid, gid]);
+    },
+  );
+
+  it('may have a name as long as the file system allows, and is refused at once where not', async () => {
+    const name = `a${'é'.repeat(124)}.jsonl`;
+    expect(Buffer.byteLength(name)).toBe(255);
+    const writer = await createRows(path(name));
+    await writer.write(batch);
+    await writer.close();
+    expect(readdirSync(folder)).toContain(name);
+    const tooLong = createRows(path(`a${name}`), { force: true });
+    await expect(tooLong).rejects.toMatchObject({ code: 'ENAMETOOLONG', path: path(`a${name}`) });
+  });
+
+  it('that another program made meanwhile stays', async () => {
+    const writers = [await createRows(path('race.jsonl')), await createRows(path('race.jsonl'))];
+    for (const writer of writers) await writer.write(batch);
+    await writers[0].close();
+    await expect(writers[1].close()).rejects.toThrow(
+      `the output ${path('race.jsonl')} was made by another program meanwhile; force (--force) repl`,
+    );
+    expect(readdirSync(folder).filter((name) => name.includes('race'))).toEqual(['race.jsonl']);
   });
 
   it('that is an input is refused by whatever name, also with force', async () => {

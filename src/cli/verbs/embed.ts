@@ -111,7 +111,7 @@ class MadeVectors {
     const { dimensions, model } = this.embedder;
     if (this.#path === null) return this.#made(texts);
     // Opened for appending, so that what is written after a cut begins at the new end.
-    this.#file ??= await open(this.#path, 'a+');
+    this.#file ??= await open(this.#path, 'a+', 0o600);
     const bytes = new Uint8Array(8 + 4 * dimensions * texts.length);
     const [check, values] = [new BigUint64Array(bytes.buffer, 0, 1), bytes.subarray(8)];
     const seed = hashWord(JSON.stringify([model, texts]));
