@@ -42,7 +42,7 @@ import {
 import { MissingFileError, neededAt } from './place';
 
 /** A copy of the newest manifest, for people and other programs. */
-const COPY = 'manifest.json';
+export const COPY = 'manifest.json';
 /** Error codes of `link` on file systems without hard links. */
 const NO_LINKS = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EINVAL'];
 /** How often the folder is listed again because manifests vanished in the meantime. */
@@ -55,10 +55,13 @@ export async function generationsIn(folder: string): Promise<number[]> {
   return found.sort((a, b) => a - b);
 }
 
-/** True for a folder that has a manifest, sound or not; false for all else, as a missing path. */
+/**
+ * True for a folder that has a manifest, sound or not; false for a folder without, a file and a
+ * missing path. Throws where it cannot be read.
+ */
 export async function isIndexFolder(path: string): Promise<boolean> {
-  const names = await readdir(path).catch(() => []);
-  return names.some((name) => name === COPY || manifestGeneration(name) !== null);
+  const names = await readdir(path).catch(ignore(['ENOENT', 'ENOTDIR']));
+  return names?.some((name) => name === COPY || manifestGeneration(name) !== null) ?? false;
 }
 
 /**
@@ -132,7 +135,9 @@ export async function prepareNew(folder: string, replace: boolean): Promise<Mani
 
 /** The error for a folder whose index would be replaced without being asked for. */
 export function holdsIndex(folder: string): Error {
-  return new Error(`${folder} holds an index, "replace: true" puts this one in its place`);
+  return new Error(
+    `${folder} holds an index, "replace: true" (--force) puts this one in its place`,
+  );
 }
 
 /** Compares the size and checksum of a file with the manifest; throws what is wrong. */

@@ -100,7 +100,8 @@ async function healthOf(folder: string, call: LongCall): Promise<FolderHealth> {
 /** The message of an error without the path, since problems name their file. */
 function problemOf(error: unknown, path: string): string {
   if ((error as NodeJS.ErrnoException)?.code === 'ENOENT') return 'missing';
-  const message = messageOf(error);
+  // Of the system's `EACCES: permission denied, open '…'` only the words.
+  const message = messageOf(error).replace(/^E[A-Z]+: (.+), [a-z]+(?: '.*')?$/s, '$1');
   return message.startsWith(`${path}: `) ? message.slice(path.length + 2) : message;
 }
 

@@ -101,12 +101,13 @@ describe('outputs', () => {
   });
 });
 
-it('verify finds an index sound that lacks only the copy of its manifest', async () => {
+it('verify finds an index sound that lacks only the copy of its manifest, and says so', async () => {
   const cwd = await ownFolder();
   await run(['index', DOCS, '--text', 'body', '-o', 'docs.hs', '-q'], { cwd });
   await rm(join(cwd, 'docs.hs', 'manifest.json'));
-  const { code, stdout } = await run(['verify', 'docs.hs'], { cwd });
+  const { code, stdout, stderr } = await run(['verify', 'docs.hs'], { cwd });
   expect([code, stdout]).toEqual([0, 'docs.hs: sound, 40 rows\n']);
+  expect(stderr).toMatch(/^manifest\.json is missing: web hosts need it/);
 });
 
 it('explore -o that is stopped leaves the page that is there', async () => {

@@ -5,9 +5,11 @@
  * index, or reads every row of a file; exit code 1 reports damage of an index, 3 that of a file.
  */
 
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import type { RecallReport } from '../../index/index-options';
 import { FolderFacts, readFolder } from '../../store/folder-facts';
-import { isIndexFolder } from '../../store/generations';
+import { COPY, isIndexFolder } from '../../store/generations';
 import type { Call } from '../call';
 import { aligned, counted, grouped, jsonOf, printable, recallWords } from '../output/figures';
 
@@ -82,6 +84,9 @@ export async function verify(call: Call): Promise<0 | 1> {
   await call.print(
     call.has('json') ? `${JSON.stringify({ path, rows, problems })}\n` : found.join(''),
   );
+  if (isIndex && !existsSync(join(path, COPY))) {
+    call.say(`${COPY} is missing: web hosts need it, and the next change of the index writes it`);
+  }
   return problems.length === 0 ? 0 : 1;
 }
 
