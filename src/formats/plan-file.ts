@@ -128,7 +128,12 @@ export async function readPlanLines(
   const texts = read.filter(isText).map((name): [string, ColumnType] => [name, 'text']);
   const how = { columns: read, types: Object.fromEntries(texts) };
   const batches: RowBatch[] = [];
-  for await (const batch of await openRows(path, how)) batches.push(batch);
+  for await (const batch of await openRows(path, how)) {
+    // Spreadsheets leave lines of empty cells.
+    const cells = file.format === 'csv' ? read.map((name) => batch.values(name)) : null;
+    const isFilled = (line: number) => cells?.some((own) => own[line] !== null && own[line] !== '');
+    batches.push(cells === null ? batch : batch.select(ascending(batch.count).filter(isFilled)));
+  }
   const plan = planOf(batches, path, maxRows);
   const ids: PlanLines['ids'] = has('id') ? Array(plan.count).fill(undefined) : null;
   const sources = new Set<string>();

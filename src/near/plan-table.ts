@@ -40,7 +40,7 @@ const MAX_ROWS_PER_LINE = 64;
 const MAX_UNLISTED = 2 ** 22;
 
 /** The action of a row by its `kept`. */
-const ACTIONS = ['drop', 'keep'] as const;
+const ACTIONS: readonly string[] = ['drop', 'keep'];
 
 /** What to write of a plan; the functions are called with rows of the source. */
 export interface PlanPart {
@@ -211,9 +211,10 @@ function putOf(rows: Uint32Array) {
   };
 }
 
-/** 1 for the action "keep", 0 for "drop"; throws for others. */
+/** 1 for the action "keep", 0 for "drop", also with capitals and blanks; throws for others. */
 function keptBy(action: unknown, row: number, file: string): number {
-  if (action === 'keep' || action === 'drop') return Number(action === 'keep');
+  const kept = ACTIONS.indexOf(String(action).trim().toLowerCase());
+  if (kept >= 0) return kept;
   const expected = `"action" expected "keep" or "drop", got "${action}"`;
   throw new FormatError(`row ${row}: ${expected}`, file);
 }

@@ -178,6 +178,19 @@ describe('a plan as text', async () => {
     expect(await readText('plan.csv', text)).toEqual(plan);
   });
 
+  it('may have decisions in capitals and with blanks, and empty lines of a spreadsheet', async () => {
+    const text = (await textOf('plan.csv')).replaceAll('keep', ' KEEP').replaceAll('drop', 'Drop ');
+    const [heading, ...lines] = text.trimEnd().split('\n');
+    const empty = heading.replace(/[^,]/g, '');
+    const all = [heading, lines[0], empty, ...lines.slice(1), empty, empty].join('\n');
+    expect(await readText('plan.csv', all)).toEqual(plan);
+    writeFileSync(path('spread.csv'), all);
+    const { plan: read, lines: batches } = await readPlanLines(path('spread.csv'), 50, true);
+    expect([read, batches[0].count]).toEqual([plan, lines.length]);
+    const half = `${empty}7`;
+    await expect(readText('plan.csv', `${all}\n${half}`)).rejects.toThrow('"row" expected an int');
+  });
+
   it('may have columns of a person, of any kind', async () => {
     const lines = (await textOf('plan.csv')).trimEnd().split('\n');
     const noted = lines.map((line, i) => `${line},${i === 0 ? 'note' : i % 7 || 'a "".'}`);
