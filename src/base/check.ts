@@ -350,6 +350,9 @@ export class FormatError extends Error {
   }
 }
 
+/** Of a file that changed while it was read: another try may read it. */
+export class ChangedError extends FormatError {}
+
 /** What a thrown value says, which need not be an error. */
 export function messageOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown);

@@ -5,7 +5,7 @@
  * once. The process itself, its signals and its end are in main.ts.
  */
 
-import { FormatError, nearestName } from '../base/check';
+import { ChangedError, FormatError, nearestName } from '../base/check';
 import type { Call, Streams, Verb } from './call';
 import type { Option } from './options';
 import { wrapped } from './output/figures';
@@ -62,7 +62,10 @@ export class Command {
     const isAbort =
       error === signal.reason || (error instanceof Error && error.name === 'AbortError');
     if (signal.aborted && isAbort) return STOPPED;
-    const sentence = sentenceOf(error, this.#running?.text('output'));
+    const call = this.#running;
+    // `index` without -o writes to the folder that it is given; other verbs to stdout.
+    const written = call?.text('output') ?? (call?.takes('remove') ? call.args[0] : undefined);
+    const sentence = sentenceOf(error, written);
     // Several streams may report the same error.
     if (!this.#reported.has(sentence)) this.#talk.error(`halfspace: ${sentence}`);
     this.#reported.add(sentence);
@@ -70,7 +73,7 @@ export class Command {
       this.#talk.error(String(error.stack));
     }
     if (error instanceof CommandError) return error.exitCode;
-    return error instanceof FormatError ? BAD_DATA : 1;
+    return error instanceof FormatError && !(error instanceof ChangedError) ? BAD_DATA : 1;
   }
 
   /** Loads the code of one verb at most, and none for help. */

@@ -44,7 +44,7 @@ export interface RowWriter {
 }
 
 /** Formats that are written. */
-const OUTPUT_FORMATS = ['arrow', 'arrows', 'parquet', 'csv', 'jsonl'] as const;
+export const OUTPUT_FORMATS = ['arrow', 'arrows', 'parquet', 'csv', 'jsonl'] as const;
 /** A format that can be written. */
 type OutputFormat = (typeof OUTPUT_FORMATS)[number];
 
@@ -78,8 +78,8 @@ export async function createRows(
   const path = typeof stream === 'string' ? stream : null;
   const format = given.format ?? (path === null ? null : formatOfPath(path));
   if (format === null) {
-    const unknown = `the name ${path} has no known extension; say which with format (--to)`;
-    const problem = path === null ? 'a stream needs a format (--to)' : unknown;
+    const unknown = `the name ${path} has no known extension; say which with format`;
+    const problem = path === null ? 'a stream needs a format' : unknown;
     throw new RangeError(`${problem}: ${OUTPUT_FORMATS.join(', ')}`);
   }
   const written = OUTPUT_FORMATS.find((one) => one === format);

@@ -5,7 +5,7 @@
  */
 
 import type { BigIntStats } from 'node:fs';
-import { environmentOf, FormatError, wrongValue } from '../base/check';
+import { ChangedError, environmentOf, wrongValue } from '../base/check';
 import { bytesOf, TIMEOUT_MS, type WebFile, WebStream } from '../base/http-requests';
 import { readJoined } from '../store/place';
 import type { ByteFile } from '../table/arrow/batches';
@@ -60,7 +60,7 @@ export function noteChecksum(states: FileStates, path: string, checksum: string)
   states.set(path, { ...known, checksum });
 }
 
-const changed = (path: string) => new FormatError('changed while it was read: start again', path);
+const changed = (path: string) => new ChangedError('changed while it was read: start again', path);
 
 /** The state of a file, by one request where it is not known yet. */
 export async function stateOf(address: string, states: FileStates): Promise<FileState> {

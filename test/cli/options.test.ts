@@ -1,11 +1,15 @@
-import { readdirSync, writeFileSync } from 'node:fs';
+import { readdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmod } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { Verb } from '../../src/cli/call';
 import { type Option, parse } from '../../src/cli/options';
-import { CommandError, sentenceOf } from '../../src/cli/talk';
+import { CommandError } from '../../src/cli/talk';
 import { COMMON_OPTIONS, VERBS } from '../../src/cli/verbs';
-import { ownFolder, run } from './run';
+import { ownFolder, root, run, runLines } from './run';
+
+const DOCS = join(root, 'datasets/sample/docs.jsonl');
+const NOT_PERMITTED = 'not permitted, see its owner and mode';
 
 const OPTIONS: readonly Option[] = [
   { name: 'output', short: 'o', value: 'FILE', help: '' },
@@ -121,6 +125,17 @@ describe('errors name what the user named', () => {
       2,
       /make one first, by halfspace index in\.jsonl -o in\.hs/,
     ],
+    ['no folder', ['fingerprint', 'in.jsonl', '-o', 'no/x.csv'], 1, /needs a folder no, which/],
+    ['a long name', ['info', 'a'.repeat(256)], 1, /a: its name is too long for the file system$/m],
+    ['a link to itself', ['info', 'loop'], 1, /^halfspace: loop: a link that leads back/],
+    [
+      'no format',
+      ['fingerprint', 'in.jsonl', '-o', 'x.bin'],
+      2,
+      /^halfspace: --output expected a/m,
+    ],
+    ['a format that is read', ['pairs', 'in.jsonl', '-o', 'x.npy'], 2, /--output expected a name/],
+    ['no values', ['fingerprint', 'blank.jsonl'], 3, /blank\.jsonl: no column of vectors/],
     ['no input', ['pairs', 'none.jsonl'], 1, /^halfspace: none\.jsonl: no such file or folder$/m],
     [
       'no space',
@@ -138,17 +153,50 @@ describe('errors name what the user named', () => {
     const cwd = await ownFolder();
     writeFileSync(join(cwd, 'in.jsonl'), '{"body":"one two"}\n{"body":"one two"}\n');
     writeFileSync(join(cwd, 'bad.jsonl'), '{"v":[1,2]}\n{"v":[1]}\n');
+    writeFileSync(join(cwd, 'blank.jsonl'), '\n \n');
+    symlinkSync('loop', join(cwd, 'loop'));
     const { code, stderr } = await run(words, { cwd });
     expect([code, stderr]).toEqual([expected, expect.stringMatching(sentence)]);
     // Nothing is left, not even an empty folder.
-    expect(readdirSync(cwd).sort()).toEqual(['bad.jsonl', 'in.jsonl']);
+    expect(readdirSync(cwd).sort()).toEqual(['bad.jsonl', 'blank.jsonl', 'in.jsonl', 'loop']);
   });
 
-  it('of an output that is not whole yet', () => {
-    const error = Object.assign(new Error('x'), {
-      code: 'EFBIG',
-      path: 'a/.b.csv.0123456789ab.tmp',
+  it('of an output that is not whole yet', async () => {
+    const cwd = await ownFolder();
+    const words = 'datasets/sample/docs.jsonl --text body --columns body -q -o';
+    const line = `ulimit -f 1; cd '${root}'; halfspace fingerprint ${words} ${cwd}/out.csv`;
+    const { code, stderr } = await runLines(line, cwd);
+    expect([code, stderr]).toEqual([1, expect.stringContaining('/out.csv: larger than')]);
+    expect(readdirSync(cwd)).toEqual([]);
+  });
+
+  it('of a folder that is changed where nothing can be written', async () => {
+    const cwd = await ownFolder();
+    await run(['index', DOCS, '--text', 'body', '-o', 'docs.hs', '-q'], { cwd });
+    const line = 'ulimit -f 0; halfspace index docs.hs --remove tea-1';
+    expect(await runLines(line, cwd)).toMatchObject({
+      ...{ code: 1, stderr: expect.stringMatching(/^halfspace: docs\.hs: larger than/) },
     });
-    expect(sentenceOf(error)).toMatch(/^a\/b\.csv: larger than/);
+  });
+
+  it('of an index that may not be read', async (context) => {
+    const cwd = await ownFolder();
+    await run(['index', DOCS, '--text', 'body', '-o', 'docs.hs', '-q'], { cwd });
+    const [file] = readdirSync(join(cwd, 'docs.hs')).filter((name) => name.startsWith('rows'));
+    // The superuser may read all, but without these capabilities.
+    const isRoot = process.getuid?.() === 0;
+    const own = isRoot ? 'setpriv --bounding-set -dac_override,-dac_read_search' : '';
+    if (isRoot && (await runLines(`${own} true`, cwd)).code !== 0) return context.skip();
+    const of = (path: string, verb: string) =>
+      runLines(`chmod 000 ${path}; ${own} halfspace ${verb}`, cwd);
+    expect(await of(`docs.hs/${file}`, 'verify docs.hs')).toMatchObject({
+      ...{ code: 1, stdout: `${file}: permission denied\n`, stderr: '' },
+    });
+    for (const verb of ['search docs.hs --query tea', 'index docs.hs --compact', 'info docs.hs']) {
+      expect(await of('docs.hs', verb)).toEqual({
+        ...{ code: 1, stdout: '', stderr: `halfspace: docs.hs: ${NOT_PERMITTED}\n` },
+      });
+    }
+    await chmod(join(cwd, 'docs.hs'), 0o700);
   });
 });

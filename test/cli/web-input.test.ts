@@ -104,7 +104,7 @@ it('a file that changes between two readings of a verb ends it, and nothing is w
   };
   const words = ['fingerprint', url, '--text', 'body', '--tf-idf', '-o', 'codes.arrow'];
   const { code, stderr } = await run(words, { cwd });
-  expect(code).toBe(3);
+  expect(code).toBe(1); // another try may read it
   expect(stderr).toContain(`halfspace: ${url}: changed while it was read: start again\n`);
   expect(readdirSync(cwd)).toEqual([]);
 });

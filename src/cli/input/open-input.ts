@@ -7,6 +7,7 @@
 
 import { addAbortSignal } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
+import { FormatError } from '../../base/check';
 import { iterated } from '../../base/long-work';
 import { openRecords } from '../../formats/open-rows';
 import { formatOfPath, type ReadOptions } from '../../formats/row-reader';
@@ -185,7 +186,8 @@ export function chooseSource(
   }
   const names = reader.columns.map(({ name, type }) => `${name} (${type})`).join(', ');
   const wanted = NAMED.filter((kind) => kinds.includes(kind)).map((kind) => NOUNS[kind]);
-  call.fail(`${reader.file}: no column of ${wanted.join(' or ')} among ${names || 'none'}`);
+  const missing = `no column of ${wanted.join(' or ')} among ${names || 'none'}`;
+  throw new FormatError(missing, reader.file);
 }
 
 /** `texts of "body"`, for a sentence. */

@@ -6,6 +6,7 @@
 
 import { Writable } from 'node:stream';
 import { hex } from '../../formats/column-kinds';
+import { OUTPUT_FORMATS } from '../../formats/create-rows';
 import { openOutput as openFile } from '../../formats/file-io';
 import { formatOfPath } from '../../formats/row-reader';
 import { shardsOf } from '../../formats/shards';
@@ -60,6 +61,10 @@ async function writerFor(call: Call, { inputs, header }: OutputOptions): Promise
   const format = outputFormat(call);
   const own = { header, ...(format && { format }) };
   if (target !== '-') {
+    if (!OUTPUT_FORMATS.some((one) => one === format)) {
+      const names = OUTPUT_FORMATS.map((one) => `.${one}`).join(', ');
+      call.misuse(`--output expected a name in ${names}, or any and --to, got "${target}"`);
+    }
     // An input may be a folder or a pattern: none of its files is replaced either.
     const named = inputs.filter((input) => input !== '-');
     const shards = await Promise.all(named.map((one) => shardsOf(one).catch(() => null)));
