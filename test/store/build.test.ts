@@ -127,7 +127,9 @@ describe('a build', () => {
     const folder = join(root, 'there.hs');
     await IndexFolder.build(folder, batches(), { ...OPTIONS, memory: '8MB' });
     const building = IndexFolder.build(folder, batches(), { ...OPTIONS, memory: '8MB' });
-    await expect(building).rejects.toThrow('holds an index, "replace: true" (--force) puts this one in');
+    await expect(building).rejects.toThrow(
+      'holds an index, "replace: true" (--force) puts this one in',
+    );
     const cut = (function* () {
       yield batches().next().value as never;
       throw new Error('the source ended');
