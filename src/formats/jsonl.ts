@@ -8,6 +8,7 @@
  * integers as marked texts. (Node 20 gives no access to the source text of a number.)
  */
 
+import { FormatError } from '../base/check';
 import { newSecret } from '../base/hash-tables';
 import type { RowBatch } from '../table/row-batch';
 import type { ByteSource } from './byte-source';
@@ -50,6 +51,7 @@ export async function jsonlRows(source: ByteSource, options: ReadOptions): Promi
   for (const key of Object.keys(types)) valuesOf(key);
   checkColumnCount(values.size, name);
   const names = [...values.keys()];
+  if (names.length === 0) throw new FormatError('no line has a value', name);
   const wanted = options.columns ?? names;
   checkColumns(wanted, names);
   const plans = wanted.map((column) => ({

@@ -135,7 +135,8 @@ describe('errors name what the user named', () => {
       /^halfspace: --output expected a/m,
     ],
     ['a format that is read', ['pairs', 'in.jsonl', '-o', 'x.npy'], 2, /--output expected a name/],
-    ['no values', ['fingerprint', 'blank.jsonl'], 3, /blank\.jsonl: no column of vectors/],
+    ['no values', ['info', 'blank.jsonl'], 3, /^halfspace: blank\.jsonl: no line has a value$/m],
+    ['no fitting column', ['pairs', 'flags.jsonl'], 3, /no column of vectors or texts or codes/],
     ['no input', ['pairs', 'none.jsonl'], 1, /^halfspace: none\.jsonl: no such file or folder$/m],
     [
       'no space',
@@ -153,12 +154,14 @@ describe('errors name what the user named', () => {
     const cwd = await ownFolder();
     writeFileSync(join(cwd, 'in.jsonl'), '{"body":"one two"}\n{"body":"one two"}\n');
     writeFileSync(join(cwd, 'bad.jsonl'), '{"v":[1,2]}\n{"v":[1]}\n');
+    writeFileSync(join(cwd, 'flags.jsonl'), '{"flag":true}\n');
     writeFileSync(join(cwd, 'blank.jsonl'), '\n \n');
     symlinkSync('loop', join(cwd, 'loop'));
     const { code, stderr } = await run(words, { cwd });
     expect([code, stderr]).toEqual([expected, expect.stringMatching(sentence)]);
     // Nothing is left, not even an empty folder.
-    expect(readdirSync(cwd).sort()).toEqual(['bad.jsonl', 'blank.jsonl', 'in.jsonl', 'loop']);
+    const inputs = ['bad.jsonl', 'blank.jsonl', 'flags.jsonl', 'in.jsonl', 'loop'];
+    expect(readdirSync(cwd).sort()).toEqual(inputs);
   });
 
   it('of an output that is not whole yet', async () => {
