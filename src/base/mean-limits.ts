@@ -17,64 +17,65 @@ const UNITS = 1e9;
 /** Chance that one limit of a 95 % interval is wrong. */
 const TAIL = 0.025;
 
-/** The mean; 0 for no values. */
-export function mean(values: Float64Array): number {
-  return values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length);
+/** The mean; 0 for no values. A value may count several times. */
+export function mean(values: ArrayLike<number>, times?: ArrayLike<number>): number {
+  let [sum, all] = [0, 0];
+  for (let i = 0; i < values.length; i++) {
+    const count = times?.[i] ?? 1;
+    sum += count * values[i];
+    all += count;
+  }
+  return sum / Math.max(1, all);
 }
 
 /**
- * An interval that contains the true mean in 95 of 100 samples; 0 to 1 for no values. Values of one
- * key were drawn together and count as one, of their mean and their number.
+ * An interval that contains the true mean in 95 of 100 samples; 0 to 1 for no values. A value that
+ * counts several times was drawn once.
  */
 export function meanInterval(
   values: ArrayLike<number>,
-  keys?: ArrayLike<unknown>,
+  times?: ArrayLike<number>,
 ): [low: number, high: number] {
   const complements = Float64Array.from(values, (value) => 1 - value);
-  const high = 1 - meanAtLeast(complements, TAIL, keys);
-  return [meanAtLeast(values, TAIL, keys), Math.round(high * UNITS) / UNITS];
+  const high = 1 - meanAtLeast(complements, TAIL, times);
+  return [meanAtLeast(values, TAIL, times), Math.round(high * UNITS) / UNITS];
 }
 
-/** Values that were drawn together, and how often there are as many of the same mean. */
+/** Values that count equally often, and how many of them are equal. */
 interface Drawn {
   readonly value: number;
-  readonly size: number;
+  readonly times: number;
   readonly count: number;
 }
 
 /** In order of value, so that limits do not depend on the order of the values. */
-function drawnOf(values: ArrayLike<number>, keys?: ArrayLike<unknown>): Drawn[] {
-  const byKey = new Map<unknown, { sum: number; size: number }>();
-  for (let i = 0; i < values.length; i++) {
-    const key = keys === undefined ? i : keys[i];
-    const { sum, size } = byKey.get(key) ?? { sum: 0, size: 0 };
-    byKey.set(key, { sum: sum + values[i], size: size + 1 });
-  }
+function drawnOf(values: ArrayLike<number>, times?: ArrayLike<number>): Drawn[] {
   const alike = new Map<string, Drawn>();
-  for (const { sum, size } of byKey.values()) {
-    const name = `${sum} ${size}`;
-    const count = (alike.get(name)?.count ?? 0) + 1;
-    alike.set(name, { value: sum / size, size, count });
+  for (let i = 0; i < values.length; i++) {
+    const own = { value: values[i], times: times?.[i] ?? 1 };
+    const name = `${own.value} ${own.times}`;
+    alike.set(name, { ...own, count: (alike.get(name)?.count ?? 0) + 1 });
   }
-  return [...alike.values()].sort((a, b) => a.value - b.value || a.size - b.size);
+  return [...alike.values()].sort((a, b) => a.value - b.value || a.times - b.times);
 }
 
 /** The lower limit: the chance that the true mean is below it is at most `doubt` (below 1). */
 export function meanAtLeast(
   values: ArrayLike<number>,
   doubt: number,
-  keys?: ArrayLike<unknown>,
+  times?: ArrayLike<number>,
 ): number {
-  const drawn = drawnOf(values, keys);
-  const usual = values.length / drawn.reduce((sum, { count }) => sum + count, 0) || 1;
+  const drawn = drawnOf(values, times);
+  const all = drawn.reduce((sum, { times, count }) => sum + times * count, 0);
+  const usual = all / values.length || 1;
   const random = alea('mean limits');
   const means = new Float64Array(DRAWS);
   for (let draw = 0; draw < DRAWS; draw++) {
     // The weight of the additional 0: exponential, of the usual size. `1 - random()` is never 0.
     let total = -usual * Math.log(1 - random());
     let sum = 0;
-    for (const { value, size, count } of drawn) {
-      const weight = size * gamma(count, random);
+    for (const { value, times, count } of drawn) {
+      const weight = times * gamma(count, random);
       total += weight;
       sum += weight * value;
     }

@@ -7,7 +7,7 @@
 
 import type { LongWork } from '../base/long-work';
 import { mean, meanAtLeast } from '../base/mean-limits';
-import { type Evaluated, type Measurable, sharesOf, visitsOf } from './recall';
+import { type Evaluated, type Measurable, timesOf, visitsOf } from './recall';
 import type { Setting } from './search';
 import { levelOf, type Space, visitCount } from './space';
 
@@ -47,20 +47,26 @@ const PROBES_TOGETHER = 5;
  */
 const RANKED_ENTRIES = 24;
 
-/** True if these queries show that enough is found, or if they find everything. */
-function isEnough(shares: Float64Array, { recall, doubt }: Target): boolean {
+/** True if the shares that queries find show that enough is found, or if they find everything. */
+function isEnough(
+  shares: readonly number[],
+  asked: readonly Evaluated[],
+  { recall, doubt }: Target,
+): boolean {
   if (shares.every((share) => share === 1)) return true;
-  return mean(shares) >= recall && meanAtLeast(shares, doubt) >= recall;
+  const times = asked.map(timesOf);
+  return mean(shares, times) >= recall && meanAtLeast(shares, doubt, times) >= recall;
 }
 
 /** The cheapest setting that probably finds enough, else the one that finds most. */
 export async function chosen(
   index: Measurable,
-  asked: readonly Evaluated[],
+  all: readonly Evaluated[],
   target: Target,
   work: LongWork,
 ): Promise<Choice> {
   const { k } = target;
+  const asked = all.filter(({ truth }) => truth.size > 0);
   const { space } = index;
   let best: Choice | null = null;
   if (space !== null) {
@@ -76,6 +82,7 @@ export async function chosen(
       const { counts } = settingOf(probes);
       return isEnough(
         sharesBelow(places, asked, (i) => counts[i]),
+        asked,
         target,
       );
     });
@@ -122,7 +129,7 @@ interface Visiting {
 function visitingBy(products: readonly Float32Array[]): (probes: number) => Visiting {
   const levels = products.map(levelOf);
   return (probes) => {
-    const slack = mean(Float64Array.from(products, (own, i) => levels[i] - own[probes - 1]));
+    const slack = mean(products.map((own, i) => levels[i] - own[probes - 1]));
     return { probes, slack, counts: products.map((own) => visitCount(own, probes, slack)) };
   };
 }
@@ -132,13 +139,12 @@ function sharesBelow(
   places: readonly (readonly number[])[],
   asked: readonly Evaluated[],
   limitOf: (i: number) => number,
-): Float64Array {
-  const sizes = asked.map(({ truth }) => truth.size);
-  const found = places.map((own, i) => {
+): number[] {
+  return places.map((own, i) => {
     const limit = limitOf(i);
-    return Math.min(sizes[i], own.filter((place) => place < limit).length);
+    const { size } = asked[i].truth;
+    return Math.min(size, own.filter((place) => place < limit).length) / size;
   });
-  return sharesOf(found, sizes);
 }
 
 /** Numbers of probes, from the least on. */
@@ -168,13 +174,13 @@ function candidateWith(
   const { k } = target;
   const ranks = seen.map((one, i) => ranksWithin(one, visiting?.counts[i]));
   const shares = (want: number) => sharesBelow(ranks, asked, () => want);
-  const isFound = (times: number) => isEnough(shares(times * k), target);
+  const isFound = (times: number) => isEnough(shares(times * k), asked, target);
   const most = Math.ceil(maxWant / k);
   const enough = isFound(most);
   const want = Math.min(maxWant, k * (enough ? leastOf(1, most, isFound) : most));
-  const recall = mean(shares(want));
+  const recall = mean(shares(want), asked.map(timesOf));
   const probes = visiting?.probes ?? null;
-  const visited = visiting && mean(Float64Array.from(visiting.counts));
+  const visited = visiting && mean(visiting.counts);
   const work = workOf(index, { probes: visited, want });
   return { probes, slack: visiting?.slack, want, isEnough: enough, recall, work };
 }
@@ -260,17 +266,17 @@ async function recorded(
   const isUnranked = storage === 'none';
   const maxWant = isUnranked ? k : Math.min(most, Math.max(k, count));
   // Without vectors the k best are the result; those behind are the best of fewer partitions.
-  const want = (isUnranked ? UNRANKED * k : maxWant) + 1; // the own row may be among them
+  const want = isUnranked ? UNRANKED * k : maxWant;
   const setting = { probes: visiting?.probes ?? null, slack: visiting?.slack, want };
   const found = await index.search(asked, { k: 1, setting, isUnranked: true }, work);
   const seen: Seen[] = [];
   for (const [i, { rows: all }] of found.entries()) {
-    const { row: own, truth } = asked[i];
-    const [near, known] = [new Set(truth.rows), new Set([own])];
+    const { own, truth } = asked[i];
+    const [near, known] = [new Set(truth.rows), new Set(own)];
     const hits: number[] = [];
     const rows = all.filter((row) => {
       if (known.has(row)) return false;
-      if (near.has(row)) hits.push(known.size - 1);
+      if (near.has(row)) hits.push(known.size - own.size);
       known.add(row);
       return true;
     });

@@ -5,7 +5,6 @@
  * as it was.
  */
 
-import { grown } from '../base/arrays';
 import { checkInteger, checkSeed, wrongValue } from '../base/check';
 import type { LongWork } from '../base/long-work';
 import { shareAt } from '../base/random';
@@ -34,6 +33,7 @@ import { run } from './searched';
 import { bytesPerEntryOf, type RowsToPlace, Space } from './space';
 import {
   HELD_OUT_CLASSES,
+  isHeldOut,
   MIN_PARTITIONED_ROWS,
   sampleSize,
   TrainingSample,
@@ -191,7 +191,7 @@ interface Trained {
 /** Null where there are too few rows for a space. */
 async function trainedSpace(
   { before: index, sampleBytes }: Optimizable<Evaluable>,
-  wanted: Pick<Wanted, 'partitions' | 'seed'>,
+  wanted: Pick<Wanted, 'partitions' | 'queries' | 'seed'>,
   work: LongWork,
 ): Promise<Trained | null> {
   const { rows, parts } = index;
@@ -203,11 +203,11 @@ async function trainedSpace(
   const most = sampleSize(partitions, sampleBytes / untrained.width);
   const sampled = { space: untrained, most, rows, seed: wanted.seed };
   let sample = new TrainingSample(sampled);
-  const held = new HeldOut();
+  const held = new HeldOut(wanted);
   const [reading, training] = work.inParts([1, 4]);
-  await index.eachRun((rows, isHeldOut) => {
-    held.take(rows, isHeldOut);
-    sample.offer(rows, isHeldOut);
+  await index.eachRun((rows, keys) => {
+    held.take(rows, keys);
+    sample.offer(rows, keys);
   }, reading);
   if (sample.count === 0) {
     // All rows are held out, since there are few different vectors: train on them all the same.
@@ -219,19 +219,53 @@ async function trainedSpace(
   return { space, held };
 }
 
+/** At most so many groups of equal rows, drawn at random. */
+class EqualRows {
+  /** Rows that were offered. */
+  count = 0;
+  /** Groups of higher hashes are not among the first `most`. */
+  #bound = 1;
+  readonly #byHash = new Map<number, number[]>();
+
+  constructor(
+    private readonly most: number,
+    private readonly seed: number,
+  ) {}
+
+  offer(row: number, key: number): void {
+    this.count++;
+    const hash = shareAt(this.seed, key >>> 0);
+    if (hash > this.#bound) return;
+    const equal = this.#byHash.get(hash);
+    if (equal === undefined) this.#byHash.set(hash, [row]);
+    else equal.push(row);
+    if (this.#byHash.size > 2 * this.most) this.result();
+  }
+
+  /** The groups in an order of chance that is the same in whatever order rows came. */
+  result(): number[][] {
+    const groups = [...this.#byHash].sort(([a], [b]) => a - b);
+    for (const [hash] of groups.splice(this.most)) this.#byHash.delete(hash);
+    if (groups.length === this.most) this.#bound = groups[groups.length - 1][0];
+    return groups.map(([, rows]) => rows.sort((a, b) => a - b));
+  }
+}
+
 /** The rows that have codes, and those of them that are held out. */
 class HeldOut {
-  #all = new Uint32Array(4096);
-  #count = 0;
-  readonly #held: number[] = [];
+  readonly #all: EqualRows;
+  readonly #held: EqualRows;
 
-  take({ rows }: RowsToPlace, isHeldOut: Uint8Array): void {
-    const needed = this.#count + rows.length;
-    if (needed > this.#all.length) this.#all = grown(this.#all, 2 * needed);
+  constructor({ queries, seed }: Pick<Wanted, 'queries' | 'seed'>) {
+    this.#all = new EqualRows(MAX_QUERY_TIMES * queries, seed);
+    this.#held = new EqualRows(MAX_QUERY_TIMES * queries, seed);
+  }
+
+  take({ rows }: RowsToPlace, keys: Int32Array): void {
     for (const [i, row] of rows.entries()) {
       if (row === NO_ROW) continue;
-      this.#all[this.#count++] = row;
-      if (isHeldOut[i] === 1) this.#held.push(row);
+      this.#all.offer(row, keys[i]);
+      if (isHeldOut(keys[i])) this.#held.offer(row, keys[i]);
     }
   }
 
@@ -240,13 +274,13 @@ class HeldOut {
    * all are held out or none: where so many are equal that the held-out ones are no fair sample,
    * all rows are queries.
    */
-  queries(hasSpace: boolean): { rows: Uint32Array; isTrained: boolean } {
-    const expected = this.#count / HELD_OUT_CLASSES;
-    const { length } = this.#held;
-    const isFair = length > 1 && Math.abs(length - expected) < UNFAIR * expected + CHANCE;
-    const isOfHeld = hasSpace && isFair;
-    const rows = isOfHeld ? Uint32Array.from(this.#held) : this.#all.subarray(0, this.#count);
-    return { rows: rows.sort(), isTrained: hasSpace && !isFair };
+  queries(hasSpace: boolean): { groups: number[][]; isTrained: boolean } {
+    const expected = this.#all.count / HELD_OUT_CLASSES;
+    const held = this.#held.result();
+    const difference = Math.abs(this.#held.count - expected);
+    const isFair = held.length > 1 && difference < UNFAIR * expected + CHANCE;
+    const groups = hasSpace && isFair ? held : this.#all.result();
+    return { groups, isTrained: hasSpace && !isFair };
   }
 }
 
@@ -265,7 +299,7 @@ async function payCopies(
   return copiesPay(space, { asked, points, rows: index.rows }, recall);
 }
 
-/** Rows in random order as queries, each left out of its own answer. */
+/** Rows in random order as queries, equal ones as one: else they both choose and measure. */
 async function rowSource(
   index: Evaluable,
   known: HeldOut | null,
@@ -273,15 +307,16 @@ async function rowSource(
   work: LongWork,
 ): Promise<EvaluationSource> {
   const { k, queries } = wanted;
-  const held = known ?? new HeldOut();
-  if (known === null) await index.eachRun((rows, isHeldOut) => held.take(rows, isHeldOut), work);
-  const { rows, isTrained } = held.queries(known !== null);
-  const order = shuffled(rows, wanted.seed).subarray(0, MAX_QUERY_TIMES * queries);
+  const held = known ?? new HeldOut(wanted);
+  if (known === null) await index.eachRun((rows, keys) => held.take(rows, keys), work);
+  const { groups, isTrained } = held.queries(known !== null);
+  const order = Uint32Array.from(groups.keys());
   const truth = index.storage === 'none' ? 'distance' : 'cosine';
   const evaluated = async (some: Uint32Array, own: LongWork) => {
     const asked: EvaluationQuery[] = [];
-    for (const row of some) {
-      asked.push(await index.queryOfRow(row, own));
+    for (const i of some) {
+      const rows = groups[i];
+      asked.push({ own: new Set(rows), query: await index.queryOfRow(rows[0], own) });
       await own.step();
     }
     return index.evaluated(asked, k, own);
@@ -300,7 +335,7 @@ function givenSource(index: Evaluable, queries: RowsToAdd, wanted: Wanted): Eval
     needComparable(parts, query, i);
     // With true neighbours by distance of codes, what is measured is a search for the code.
     const own = parts.vectors === null ? { code: query.code, sums: null, unit: null } : query;
-    asked.push({ row: null, query: own });
+    asked.push({ own: new Set(), query: own });
   }
   if (asked.length < 2) {
     const both = 'half of them choose the setting, half measure it';
@@ -479,8 +514,8 @@ export class MemoryEvaluable extends Evaluable {
     work: LongWork,
   ): Promise<Best[]> {
     const found: Best[] = [];
-    for (const { query } of asked) {
-      found.push(run(this.searchFor(this.held.searched(), query, how)).best);
+    for (const one of asked) {
+      found.push(run(this.searchFor(this.held.searched(), one, how)).best);
       await work.step();
     }
     return found;

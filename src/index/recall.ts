@@ -7,7 +7,6 @@
 import type { LongWork } from '../base/long-work';
 import { mean, meanInterval } from '../base/mean-limits';
 import { pointsOf } from '../kernels/products';
-import { checksum } from '../kernels/xxhash';
 import type { QueryRecall, RecallReport } from './index-options';
 import { type Query, type QueryParts, queryOf } from './query';
 
@@ -42,7 +41,10 @@ export interface RowPlace {
   readonly code: Uint8Array;
 }
 
-/** How a search of an evaluation query finds its k best; with `isUnranked` all its candidates. */
+/**
+ * How a search of an evaluation query finds its k best besides its own rows; with `isUnranked` all
+ * its candidates.
+ */
 export interface EvaluationSearch {
   readonly k: number;
   readonly setting: Setting;
@@ -162,32 +164,29 @@ export abstract class Evaluable implements Measurable {
   }
 
   /** A row that has a code as a query, as its vector may have been given. */
-  async queryOfRow(row: number, work: LongWork): Promise<EvaluationQuery> {
+  async queryOfRow(row: number, work: LongWork): Promise<Query> {
     const { vectors, position, code } = await this.placeOf(row, work);
+    if (vectors === null) return { code: code.slice(), sums: null, unit: null };
     const { dense } = this.parts;
-    const held = dense === null ? code : (vectors as DenseVectors).valuesAt(position);
-    const { buffer, byteOffset, byteLength } = held;
-    const alike = checksum(new Uint8Array(buffer, byteOffset, byteLength));
-    if (vectors === null) {
-      return { row, alike, query: { code: code.slice(), sums: null, unit: null } };
-    }
     // Random digits in place of the lost ones: it is as far from what is held as new queries are.
     const given =
       dense?.kind === 'int8'
-        ? withDigits(held as Int8Array, dense.zeros, row)
+        ? withDigits((vectors as DenseVectors).valuesAt(position), dense.zeros, row)
         : vectors.at(position);
-    return { row, alike, query: queryOf(this.parts, given) as Query };
+    return queryOf(this.parts, given) as Query;
   }
 
   /** A search for an evaluation query. */
   protected searchFor(
     index: Searched,
-    query: Query,
-    { k, setting, isUnranked }: EvaluationSearch,
+    { query, own }: EvaluationQuery,
+    { k: others, setting, isUnranked }: EvaluationSearch,
   ): CosineSearch {
+    const k = others + own.size;
+    const candidates = setting.want + own.size;
     const isExact = this.parts.canCompare(query);
     const work: Work = { codesCompared: 0, candidates: 0, probes: 0 };
-    const want = isExact || isUnranked ? Math.max(k, setting.want) : k;
+    const want = isExact || isUnranked ? Math.max(k, candidates) : k;
     const how = { ...setting, want, k, filter: null, isUnranked };
     return new CosineSearch(index, query, how, isExact, work);
   }
@@ -213,6 +212,11 @@ export interface Evaluated extends EvaluationQuery {
   readonly truth: Truth;
 }
 
+/** How often a query counts. */
+export function timesOf({ own }: EvaluationQuery): number {
+  return Math.max(1, own.size);
+}
+
 /** Which queries measure an index, and how their true neighbours are found. */
 export interface QueriesKind extends Pick<RecallReport, 'source' | 'truth'> {
   /** True if the queries are rows that took part in training. */
@@ -225,45 +229,33 @@ const UNITS = 1e12;
 const NEARLY_ALL = 0.988;
 
 /**
- * The recall of queries from the shares that they found; 1 for no queries. For the interval queries
- * of one key in `alike` count as one.
+ * The recall of queries: for each the share of its true neighbours among the first k rows of its
+ * answer, its own rows aside. Those without neighbours are left out; it is 1 for no queries.
  */
-export function recallOf(shares: Float64Array, alike?: readonly unknown[]): QueryRecall {
+export function recallOf(
+  judging: readonly Evaluated[],
+  answers: readonly Uint32Array[],
+  k: number,
+): QueryRecall {
+  const shares: number[] = [];
+  const times: number[] = [];
+  for (const [i, one] of judging.entries()) {
+    const { own, truth } = one;
+    if (truth.size === 0) continue;
+    const near = new Set(truth.rows);
+    const rows = answers[i].filter((row) => !own.has(row)).subarray(0, k);
+    shares.push(Math.min(truth.size, rows.filter((row) => near.has(row)).length) / truth.size);
+    times.push(timesOf(one));
+  }
   const queries = shares.length;
   return {
-    recall: queries === 0 ? 1 : Math.round(UNITS * mean(shares)) / UNITS,
-    interval: meanInterval(shares, alike),
+    recall: queries === 0 ? 1 : Math.round(UNITS * mean(shares, times)) / UNITS,
+    interval: meanInterval(shares, times),
     queries,
   };
 }
 
-/** Shares from counts of found neighbours and of all; queries without neighbours are left out. */
-export function sharesOf(found: ArrayLike<number>, sizes: ArrayLike<number>): Float64Array {
-  const shares = Float64Array.from(found, (count, i) => count / sizes[i]);
-  return shares.filter((_, i) => sizes[i] > 0);
-}
-
-/**
- * The share of its true neighbours that each query found among the first k rows of its answer, its
- * own row aside.
- */
-export function sharesFound(
-  judging: readonly Evaluated[],
-  rowsOf: (i: number) => Uint32Array,
-  k: number,
-): Float64Array {
-  const counts = judging.map(({ row: own, truth }, i) => {
-    const near = new Set(truth.rows);
-    const rows = rowsOf(i).filter((row) => row !== own);
-    return Math.min(truth.size, rows.subarray(0, k).filter((row) => near.has(row)).length);
-  });
-  return sharesOf(
-    counts,
-    judging.map(({ truth }) => truth.size),
-  );
-}
-
-/** Measures a setting. Queries that are rows are searched for one row more, which is their own. */
+/** Measures a setting. */
 export async function measured(
   index: Measurable,
   judging: readonly Evaluated[],
@@ -271,14 +263,11 @@ export async function measured(
   setting: Setting,
   work: LongWork,
 ): Promise<QueryRecall> {
-  const asked = judging.filter(({ truth }) => truth.size > 0);
-  const own = asked.some(({ row }) => row !== null) ? 1 : 0;
-  const wanted = { ...setting, want: setting.want + own };
-  const found = await index.search(asked, { k: k + own, setting: wanted, isUnranked: false }, work);
-  const shares = sharesFound(asked, (i) => found[i].rows, k);
+  const found = await index.search(judging, { k, setting, isUnranked: false }, work);
   return recallOf(
-    shares,
-    asked.map(({ alike }, i) => alike ?? i),
+    judging,
+    found.map(({ rows }) => rows),
+    k,
   );
 }
 

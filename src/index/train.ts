@@ -49,26 +49,33 @@ const NEARNESS_POINTS = 8192;
 const SAMPLING = 0x5a4d_504c;
 
 /**
- * For each row 1 if it is held out, else 0: by its `width` values as they are held, or its code
- * where none are.
+ * For each row a hash of its `width` values as they are held, or of its code where none are. Those
+ * that keep a single value as int8 have lost what tells them apart: these go by their numbers.
  */
-export function heldOutOf(
+export function keysOf(
   values: Float32Array | Int8Array | Uint8Array,
   width: number,
-): Uint8Array {
+  rows: Uint32Array,
+): Int32Array {
   const { buffer, byteOffset, length } = values;
   const words =
     values instanceof Float32Array ? new Int32Array(buffer, byteOffset, length) : values;
-  const held = new Uint8Array(length / width);
-  for (let row = 0, at = 0; row < held.length; row++) {
-    let hash = width;
+  const keys = new Int32Array(length / width);
+  for (let row = 0, at = 0; row < keys.length; row++) {
+    let [hash, kept] = [width, 0];
     for (const end = at + width; at < end; at++) {
       hash = Math.imul(hash ^ words[at], 0x9e37_79b1);
       hash ^= hash >>> 15;
+      kept += Number(words[at] !== 0);
     }
-    held[row] = Number((mixed(hash) & (HELD_OUT_CLASSES - 1)) === 0);
+    keys[row] = mixed(kept <= 1 && values instanceof Int8Array ? rows[row] : hash);
   }
-  return held;
+  return keys;
+}
+
+/** True if rows of a key are held out. */
+export function isHeldOut(key: number): boolean {
+  return (key & (HELD_OUT_CLASSES - 1)) === 0;
 }
 
 /** What a space of an index is, before it is trained. */
@@ -137,13 +144,13 @@ export class TrainingSample {
     this.#hashes = new Float64Array(room);
   }
 
-  /** Takes some of the rows, none of those that are left out. */
-  offer({ rows, vectors, codes }: RowsToPlace, isLeftOut: Uint8Array | null): void {
+  /** Takes some of the rows, none of those that are held out where keys are given. */
+  offer({ rows, vectors, codes }: RowsToPlace, keys: Int32Array | null): void {
     const { width } = this.#space;
     const own = rows.slice();
     const hashes = new Float64Array(rows.length);
     for (let i = 0; i < own.length; i++) {
-      if (own[i] === NO_ROW || isLeftOut?.[i] === 1) own[i] = NO_ROW;
+      if (own[i] === NO_ROW || (keys !== null && isHeldOut(keys[i]))) own[i] = NO_ROW;
       else hashes[i] = shareAt(this.#seed ^ SAMPLING, own[i]);
       if (hashes[i] >= this.#below) own[i] = NO_ROW;
     }

@@ -30,18 +30,19 @@ import { cosineOf } from '../vectors/vectors';
 import type { Query } from './query';
 import { rowsToPlace } from './rows';
 import type { RowsToPlace } from './space';
-import { heldOutOf } from './train';
+import { keysOf } from './train';
 import type { DenseVectors } from './vectors/dense-vectors';
 import { lostDigits, MAX_INT8, mostLost } from './vectors/rounding';
 import type { RowVectors } from './vectors/row-vectors';
 import type { SparseVectors } from './vectors/sparse-vectors';
 
-/** A query, and its row if it is one: that row is not its own neighbour. */
+/**
+ * A query, and the rows that it is, which are equal: these are not its own neighbours, as if it
+ * were new, and it counts as often.
+ */
 export interface EvaluationQuery {
   readonly query: Query;
-  readonly row: number | null;
-  /** Of a row a key that equal rows share: all of these are held out, or none. */
-  readonly alike?: bigint;
+  readonly own: ReadonlySet<number>;
 }
 
 /** Rows as near as the k-th nearest, and how many of them a search for k can find: k at most. */
@@ -90,13 +91,13 @@ export function chunksOf(
 }
 
 /**
- * Takes all rows, run by run in any order, with 1 for each row that is held out: by what places it
- * in a space, its dense vector or its code.
+ * Takes all rows, run by run in any order, with the key of each by what places it in a space, its
+ * dense vector or its code.
  */
 export async function eachRun(
   eachChunks: EachChunks,
   isByCode: boolean,
-  take: (rows: RowsToPlace, isHeldOut: Uint8Array) => void,
+  take: (rows: RowsToPlace, keys: Int32Array) => void,
   work: LongWork,
 ): Promise<void> {
   await eachChunks(async (group) => {
@@ -106,7 +107,7 @@ export async function eachRun(
         values: own.codes as Uint8Array,
         dimensions: codes.bytesPerCode,
       };
-      take(own, heldOutOf(values, width));
+      take(own, keysOf(values, width, own.rows));
       await work.step();
     }
   });
@@ -239,14 +240,14 @@ function takeVectors(
   nearest: Nearest,
   { rows, vectors, first }: Chunk,
   places: Uint32Array,
-  { query, row: own }: EvaluationQuery,
+  { query, own }: EvaluationQuery,
 ): void {
   // By loops: of narrow vectors a query takes a thousand rows.
   const found = new Uint32Array(places.length);
   let count = 0;
   for (let i = 0; i < places.length; i++) {
     const at = first + places[i];
-    if (rows[at] !== NO_ROW && rows[at] !== own) found[count++] = at;
+    if (rows[at] !== NO_ROW && !own.has(rows[at])) found[count++] = at;
   }
   const positions = found.subarray(0, count);
   const held = vectors as DenseVectors;
@@ -297,7 +298,7 @@ export async function nearestBySparse(
         }
         const norm = held.normOf(i);
         for (let query = 0; query < asked.length; query++) {
-          if (rows[i] === asked[query].row) continue;
+          if (asked[query].own.has(rows[i])) continue;
           collected[query].take(cosineOf(dots[query], norm), rows[i]);
         }
       }
@@ -327,7 +328,7 @@ export async function nearestByCodes(
     for (const { codes, rows, first, end } of group) {
       kernel.hitsOfMany(codes, first, end - first, queries, limits, (i, at, distance) => {
         const row = rows[at];
-        if (row === NO_ROW || row === asked[i].row) return;
+        if (row === NO_ROW || asked[i].own.has(row)) return;
         collected[i].take(-distance, row);
         limits[i] = Math.min(bits, -collected[i].bound) + 1; // rows as near as the k-th count
       });

@@ -14,7 +14,7 @@ import type { Id } from '../index/ids';
 import { type QueryRecall, SEARCH_OPTIONS, type SearchOptions } from '../index/index-options';
 import { MemoryEvaluable } from '../index/optimize';
 import { needComparable, queriesOf } from '../index/query';
-import { recallOf, sharesFound } from '../index/recall';
+import { recallOf } from '../index/recall';
 import { coreOf, type SimHashIndex } from '../index/simhash-index';
 import type { EvaluationQuery } from '../index/truth';
 import {
@@ -97,14 +97,15 @@ export async function measureRecall(
     if (query === null) continue;
     needComparable(core, query, i);
     numbers.push(i);
-    asked.push({ query, row: own?.[i] ?? null });
+    asked.push({ query, own: new Set(own === null ? [] : [own[i]]) });
   }
   const judging = await new MemoryEvaluable(core, core.rows).evaluated(asked, k, finding);
   const wanted = own === null ? k : k + 1; // a row of the index finds itself
   const answers = await index.searchAll(vectors, { ...search, k: wanted, ...searching.call });
-  const shares = sharesFound(judging, (i) => answers[numbers[i]].rows, k);
-  if (shares.length === 0) throw new Error('recall needs neighbours: the queries have none');
-  return recallOf(shares);
+  const rows = numbers.map((i) => answers[i].rows);
+  const recall = recallOf(judging, rows, k);
+  if (recall.queries === 0) throw new Error('recall needs neighbours: the queries have none');
+  return recall;
 }
 
 /** True for a null row, and for a vector of zeros or without entries. */

@@ -25,7 +25,7 @@ import type { Vector } from '../vectors/vectors';
 import type { Content } from './content';
 import { withContent } from './folder-place';
 import { neededManifest } from './generations';
-import { findRows } from './id-hashes';
+import { type FoundRow, findRows } from './id-hashes';
 import { StoredEvaluable } from './optimize-stored';
 import { TOGETHER } from './stored-index';
 
@@ -72,8 +72,7 @@ export async function evaluatedPart(
   const evaluated = async (content: Content) => {
     const index = new StoredEvaluable(content, memory / 2);
     const found = await findRows(index.stored.reader, rows.ids, call.signal);
-    const numbers = found.map((one) => one?.row ?? null);
-    const asked = askedOf(content.parts, rows, numbers);
+    const asked = askedOf(content.parts, rows, found);
     const near = await index.near(asked, k, work);
     const batches: TableBatch[] = [];
     for (let first = 0; first < asked.length; first += TOGETHER) {
@@ -88,7 +87,7 @@ export async function evaluatedPart(
       }
       batches.push(batchOf(answers));
     }
-    const own = asked.map(({ row }) => row);
+    const own = asked.map((one) => [...one.own]);
     return writeTable(COLUMNS, { kind: KIND, rows: index.rows, own }, [...batches, batchOf([])]);
   };
   return withContent(folder, manifest, evaluated, call.signal);
@@ -98,11 +97,12 @@ export async function evaluatedPart(
 function askedOf(
   parts: QueryParts,
   { vectors }: EvaluationRows,
-  rows: readonly (number | null)[],
+  found: readonly (FoundRow | undefined)[],
 ): EvaluationQuery[] {
   return vectors.flatMap((vector, i) => {
     const query = queryOf(parts, vector);
-    return query === null ? [] : [{ query, row: rows[i] ?? null }];
+    const row = found[i]?.row;
+    return query === null ? [] : [{ query, own: new Set(row === undefined ? [] : [row]) }];
   });
 }
 
@@ -196,8 +196,8 @@ function batchOf(answers: readonly PartAnswer[]): TableBatch {
 
 /** What rows of all parts answer to a query. */
 interface Answers extends EvaluationQuery {
-  /** Its own row, once the part was added that has it. */
-  row: number | null;
+  /** Has its own row once the part was added that has it. */
+  readonly own: Set<number>;
   readonly near: Nearest;
   readonly places: Map<number, number>;
   /** The best first. */
@@ -221,8 +221,8 @@ export class EvaluatedParts implements Measurable {
   ) {
     const { kind } = parts.dense as DenseVectors;
     this.storage = kind;
-    this.answers = askedOf(parts, rows, []).map(({ query, row }) => {
-      return { query, row, near: new Nearest(k), places: new Map(), entries: [] };
+    this.answers = askedOf(parts, rows, []).map(({ query }) => {
+      return { query, own: new Set(), near: new Nearest(k), places: new Map(), entries: [] };
     });
     this.#byQuery = new Map(this.answers.map((one) => [one.query, one]));
   }
@@ -230,7 +230,7 @@ export class EvaluatedParts implements Measurable {
   /** Adds the table of a part. */
   add(bytes: Uint8Array, name: string): void {
     const table = openTable(bytes, name, { kind: KIND });
-    const { rows, own } = table.header as unknown as { rows: number; own: (number | null)[] };
+    const { rows, own } = table.header as unknown as { rows: number; own: number[][] };
     this.rows += rows;
     const columns = COLUMNS.map((column) => [column.name, readNumbers(table, column)]);
     const { query, isNear, ...values } = Object.fromEntries(columns) as Columns;
@@ -246,7 +246,7 @@ export class EvaluatedParts implements Measurable {
     }
     const most = this.space.entriesPerRow * mostWanted(this.space, this.k);
     for (const [i, answers] of this.answers.entries()) {
-      answers.row ??= own[i];
+      for (const row of own[i]) answers.own.add(row);
       answers.entries = takeable(answers.entries, most);
     }
   }
@@ -259,7 +259,7 @@ export class EvaluatedParts implements Measurable {
       });
       return { query, near: lines, entries };
     });
-    const own = this.answers.map(({ row }) => row);
+    const own = this.answers.map((one) => [...one.own]);
     return writeTable(COLUMNS, { kind: KIND, rows: this.rows, own }, [batchOf(together)]);
   }
 
@@ -283,9 +283,11 @@ export class EvaluatedParts implements Measurable {
   }
 
   /** What `CosineSearch` finds; it ranks all of its candidates. */
-  #best({ query, entries }: Answers, { k, setting, isUnranked }: EvaluationSearch): Best {
+  #best({ query, own, entries }: Answers, how: EvaluationSearch): Best {
     const { count, bytesPerEntry } = this.space;
-    const most = this.space.entriesPerRow * Math.max(k, setting.want);
+    const { setting, isUnranked } = how;
+    const k = how.k + own.size;
+    const most = this.space.entriesPerRow * Math.max(k, setting.want + own.size);
     let lines: Line[] = [];
     const byRow = new Map<number, Line>();
     const { probes: usual, slack } = setting;

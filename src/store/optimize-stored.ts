@@ -227,7 +227,7 @@ export class StoredEvaluable extends Evaluable {
     work: LongWork,
   ): Promise<Best[]> {
     const find = async (i: number) => {
-      const search = this.searchFor(this.stored, asked[i].query, how);
+      const search = this.searchFor(this.stored, asked[i], how);
       return (await this.#queue.run(search, work.call.signal)).best;
     };
     return together(asked.length, find, work.quiet());

@@ -182,7 +182,7 @@ describe('rows in second partitions', async () => {
     const core = coreOf(new SimHashIndex({ bits: 64, dimensions: width, vectors: 'float32' }));
     const paysFor = (queries: readonly Float64Array[], rows: number, recall: number) => {
       const asked = queries.map((vector, row) => ({
-        ...{ row: null, query: queryOf(core, vector) as Query },
+        ...{ own: new Set<number>(), query: queryOf(core, vector) as Query },
         truth: { rows: Uint32Array.of(row), size: 1 },
       }));
       return copiesPay(space, { asked, points: pointsOf(neighbors), rows }, recall);

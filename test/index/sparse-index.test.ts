@@ -198,7 +198,7 @@ it('knows the true neighbours of its rows, as cosines of all with all tell them'
   const core = coreOf(index);
   const asked = [...rows.keys()]
     .filter((_, i) => i % 9 === 0)
-    .map((row) => ({ row, query: queryOf(core, vectors[row]) as Query }));
+    .map((row) => ({ row, own: new Set([row]), query: queryOf(core, vectors[row]) as Query }));
   const found = await new MemoryEvaluable(core, core.rows).nearest(asked, 6, new LongWork({}));
   for (const [i, { row }] of asked.entries()) {
     const others = new Map([...rows].filter(([other]) => other !== row));

@@ -90,7 +90,10 @@ async function measuredOf(folder: string, recall: number) {
     EVALUATIONS,
     (numbers, work) => {
       const queryAt = (i: number) => queryOf(core, vectorOf(evaluations[i])) as never;
-      const asked = Array.from(numbers, (i) => ({ query: queryAt(i), row: evaluations[i] }));
+      const asked = Array.from(numbers, (i) => ({
+        query: queryAt(i),
+        own: new Set([evaluations[i]]),
+      }));
       return index.evaluated(asked, K, work);
     },
   );
