@@ -260,34 +260,28 @@ export class CosineSearch implements Stepped {
     const { filter, want, k, isUnranked = false } = this.#asked;
     const { candidates, isAll } = this.#seen as Seen;
     let found = candidates;
-    // Of the candidates that the filter was asked for.
-    let acceptedShare = 1;
+    let depth = 1;
     if (filter !== null) {
       const { length } = found.weights;
       const most = Math.max(want, k);
-      let asked = 0;
-      const accepts = (row: number) => {
-        asked++;
-        return filter.accepts(row);
-      };
-      found = acceptedOf(found, accepts, most);
-      acceptedShare = found.weights.length / Math.max(1, asked);
-      const isShort = found.weights.length < want;
+      const accepted = acceptedOf(found, filter, { k, most });
+      found = accepted.candidates;
+      depth = accepted.depth;
+      const isShort = found.weights.length < want || length < depth * most;
       if (isShort && filter.isNarrow) {
         this.#scan('ask');
         return;
       }
       if (isShort && !isAll) {
-        // As many as would be enough if the filter goes on to accept this part of them, and a
-        // quarter more.
-        const times = (SPARE * want) / Math.max(1, found.weights.length);
-        this.#wanted = Math.ceil(Math.max(2 * this.#wanted, Math.min(times, MAX_TIMES) * length));
+        // As many as would be enough if the filter goes on as before, and a quarter more.
+        const times = Math.min((SPARE * depth * want) / length, MAX_TIMES);
+        this.#wanted = Math.ceil(Math.max(2 * this.#wanted, times * length));
         this.#find();
         return;
       }
     }
     const visited = this.#work.probes;
-    const enough = this.#enoughProbes(found.weights.length < k, acceptedShare);
+    const enough = this.#enoughProbes(found.weights.length < k, depth);
     if (visited < enough) {
       this.#probes = enough;
       this.#slack = undefined;
@@ -300,16 +294,16 @@ export class CosineSearch implements Stepped {
 
   /**
    * As many partitions as should be visited, after some were: more where they have fewer than k
-   * rows, and where a filter accepts a share of the candidates, until about as many accepted rows
-   * were looked at as usual without a filter. So about as much is found, though rows near the query
-   * may be those that it refuses. `probes` of the caller are not exceeded for that.
+   * rows, and where a filter refuses candidates, as many times more as the k-th is deeper among
+   * them. So about as much is found, though rows near the query may be those that it refuses.
+   * `probes` of the caller are not exceeded for that.
    */
-  #enoughProbes(isShort: boolean, acceptedShare: number): number {
+  #enoughProbes(isShort: boolean, depth: number): number {
     if (this.#probes === null) return 0;
     const visited = this.#work.probes;
     this.#usualProbes ||= visited;
     const isMeasured = this.#asked.slack !== undefined;
-    const times = isMeasured ? 1 / acceptedShare : 1;
+    const times = isMeasured ? depth : 1;
     const wanted = Math.max(isShort ? 2 * visited : 0, Math.ceil(this.#usualProbes * times));
     return Math.min(wanted, MAX_TIMES * visited, this.#index.space?.count ?? 0);
   }
@@ -360,19 +354,27 @@ function candidatesOf(rows: Uint32Array): Candidates {
   return { weights, rows, positions: null, cosineOf: () => 1, error };
 }
 
-/** The first `most` candidates whose rows are accepted. */
+/**
+ * The first candidates whose rows are accepted, at least `most`, and how many times deeper than
+ * without the filter the k-th of them is. Estimates order more rows wrongly the deeper they are, so
+ * as many times `most` candidates are asked about.
+ */
 function acceptedOf(
   candidates: Candidates,
-  accepts: (row: number) => boolean,
-  most: number,
-): Candidates {
+  filter: FilterMemory,
+  { k, most }: { readonly k: number; readonly most: number },
+): { candidates: Candidates; depth: number } {
   const rows = candidates.rows as Uint32Array;
   const those = new Uint32Array(rows.length);
-  let count = 0;
-  for (let i = 0; i < rows.length && count < most; i++) {
-    if (accepts(rows[i])) those[count++] = i;
+  let [count, asked, depth] = [0, 0, 1];
+  while (asked < rows.length && (count < most || asked < depth * most)) {
+    if (filter.accepts(rows[asked++])) {
+      those[count++] = asked - 1;
+      if (count === k) depth = asked / k;
+    }
   }
-  return candidatesAt(candidates, those.subarray(0, count));
+  depth = Math.max(depth, asked / Math.max(1, count));
+  return { candidates: candidatesAt(candidates, those.subarray(0, count)), depth };
 }
 
 /** Candidates of which no row occurs twice: the lower of two stays. */
