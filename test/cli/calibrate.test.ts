@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -49,7 +50,7 @@ interface Told {
   different: number;
   lines: Line[];
   recommended: number;
-  option: string;
+  command: string;
 }
 
 const told = async (...words: string[]): Promise<Told> => {
@@ -60,10 +61,15 @@ const told = async (...words: string[]): Promise<Told> => {
   return JSON.parse(stdout);
 };
 
-/** Runs `dedup` by the threshold that was recommended; returns the rows of its plan. */
-async function planBy({ option, recommended }: Told, ...words: string[]) {
-  const given = ['dedup', ...words, option, String(recommended), '-o', 'plan.jsonl', '--force'];
-  expect((await run(given, { cwd: folder })).code).toBe(0);
+/** Runs the command that was recommended, as a shell takes it; returns the rows of its plan. */
+async function planBy({ command }: Told) {
+  const script = `for word in ${command}; do printf '%s\\0' "$word"; done`;
+  const [program, ...words] = execFileSync('sh', ['-c', script])
+    .toString()
+    .split('\0')
+    .slice(0, -1);
+  expect(program).toBe('halfspace');
+  expect((await run([...words, '--force'], { cwd: folder })).code).toBe(0);
   return rowsOf<{ group: string | number; action: string }>(readFileSync(at('plan.jsonl'), 'utf8'));
 }
 
@@ -81,8 +87,7 @@ describe('calibrate of texts', () => {
   it('recommends a threshold that makes the groups of its line', async () => {
     const found = await told("it's texts.jsonl", '--id', 'id');
     const { lines, recommended } = found;
-    expect(found.option).toBe('--min-jaccard');
-    const plan = await planBy(found, "it's texts.jsonl", '--id', 'id');
+    const plan = await planBy(found);
     const line = lines.find(({ threshold }) => threshold === recommended);
     expect(plan.filter(({ action }) => action === 'drop').length).toBe(line?.dropped);
     expect(new Set(plan.map(({ group }) => group)).size).toBe(line?.groups);
@@ -97,7 +102,7 @@ describe('calibrate of texts', () => {
   });
 
   it('says as text what was counted', async () => {
-    const { lines, option, same, recommended } = await told("it's texts.jsonl");
+    const { lines, same, recommended } = await told("it's texts.jsonl");
     const { stdout } = await run(['calibrate', "it's texts.jsonl"], { cwd: folder });
     const shown = stdout.split('\n').map((line) => line.trim().replaceAll(/ {2,}/g, '|'));
     for (const { threshold, found, wrong, groups, dropped } of lines) {
@@ -111,7 +116,9 @@ describe('calibrate of texts', () => {
     expect(stdout.replaceAll('\n', ' ')).toContain(
       'rows that fill in one template differently, which planted copies do not judge',
     );
-    expect(stdout).toContain(`Recommended: dedup ${option} ${recommended}\n`);
+    expect(stdout).toContain(
+      `Recommended: halfspace dedup 'it'\\''s texts.jsonl' --min-jaccard ${recommended} -o plan.jsonl\n`,
+    );
     expect(stdout).not.toMatch(/NaN|undefined|\p{Cc}\[/u);
     expect(Math.max(...stdout.split('\n').map((line) => line.length))).toBeLessThan(150);
   });
@@ -128,9 +135,8 @@ describe('calibrate of texts', () => {
     expect(found.lines[0].threshold).toBe(0.7);
     expect(found.recommended).toBeGreaterThan(0.88);
     const { recommended, lines } = found;
-    expect(found.option).toBe('--min-cosine');
     const line = lines.find(({ threshold }) => threshold === recommended);
-    const plan = await planBy(found, "it's texts.jsonl", '--tf-idf', '--tokens', 'words');
+    const plan = await planBy(found);
     expect(plan.filter(({ action }) => action === 'drop').length).toBe(line?.dropped);
   });
 
@@ -163,9 +169,41 @@ describe('calibrate by labelled pairs', () => {
       expect([found, wrong]).toEqual([count(1), count(2)]);
     }
     expect(recommended).toBeLessThan(0.9);
-    const plan = await planBy(found_, 'vectors.jsonl');
+    const plan = await planBy(found_);
     const line = lines.find(({ threshold }) => threshold === recommended);
     expect(plan.filter(({ action }) => action === 'drop').length).toBe(line?.dropped);
+  });
+
+  it('says that the lowest threshold of the table is the best', async () => {
+    const shown = async (...words: string[]) => {
+      const given = ['calibrate', 'vectors.jsonl', '--pairs', 'truth.csv', ...words];
+      return (await run(given, { cwd: folder })).stdout.replaceAll('\n', ' ');
+    };
+    // Cosines of the same are about .9, of others about 0.
+    const sentence = 'It is the lowest: a lower one may be better.';
+    expect(await shown()).toContain(sentence);
+    expect(await shown('--min-cosine', '0.5')).not.toContain(sentence);
+  });
+
+  it('names a threshold below the default of dedup where that is better', async () => {
+    // Texts that are the same share half of their words.
+    const same = Array.from({ length: 40 }, (_, i) => {
+      const words = Array.from({ length: 60 }, (_, at) => `half${i}x${at}`);
+      return [words, [...words.slice(0, 45), ...words.slice(45).map((one) => `other${one}`)]];
+    });
+    const lines = same.flat().map((words) => `${JSON.stringify({ text: words.join(' ') })}\n`);
+    writeFileSync(at('half.jsonl'), lines.join(''));
+    const pairs = same.map(
+      (_, i) => `${2 * i},${2 * i + 1},true\n${2 * i},${(2 * i + 2) % 80},false`,
+    );
+    writeFileSync(at('half.csv'), `a,b,same\n${pairs.join('\n')}\n`);
+    const words = ['half.jsonl', '--pairs', 'half.csv', '--min-jaccard', '0.4'];
+    expect((await told(...words)).recommended).toBeGreaterThanOrEqual(0.6);
+    const { stdout } = await run(['calibrate', ...words], { cwd: folder });
+    // 44 of 74 pairs of words are common, .59.
+    const shown = stdout.replaceAll('\n', ' ');
+    expect(shown).toContain('from the default of dedup on, 0.6.');
+    expect(shown).toMatch(/0\.5\d misses or takes wrongly 0 in place of 40, but look/);
   });
 
   it('takes ids of CSV as they are written: 1.10 is not 1.1', async () => {

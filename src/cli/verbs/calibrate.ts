@@ -14,7 +14,14 @@ import { Reservoir } from '../../base/random';
 import { COSINE, JACCARD, NEAR_COSINE, NEAR_JACCARD } from '../../codes/measure';
 import { calibrateRows, OTHER, PARTS, scoreCopies } from '../../measure/calibrate';
 import { rowsOf, withVectors } from '../../near/rows';
-import type { Calibration, KnownPairs, RowBatch, RowReader, TextHasher } from '../../node';
+import type {
+  Calibration,
+  CalibrationLine,
+  KnownPairs,
+  RowBatch,
+  RowReader,
+  TextHasher,
+} from '../../node';
 import type { Call } from '../call';
 import { type Collection, readCollection } from '../input/collection';
 import type { InputRows } from '../input/input-rows';
@@ -36,6 +43,8 @@ const EDITS = 0.1;
 const SEED = 0;
 /** Columns of the text. */
 const WIDTH = 96;
+/** Options that say what is compared, for `dedup` as for this verb. */
+const COMPARED = ['text', 'vector', 'id', 'tokens', 'tf-idf', 'counting', 'from', 'types'];
 
 /** A calibration of the rows of a file. */
 interface CalibrationReport extends Calibration {
@@ -44,8 +53,10 @@ interface CalibrationReport extends Calibration {
   readonly source: string;
   /** The file of labelled pairs; null where copies were planted. */
   readonly pairs: string | null;
-  /** What sets the recommended threshold: `--min-jaccard` or `--min-cosine`. */
-  readonly option: string;
+  /** The default of `dedup`: no lower threshold is recommended. */
+  readonly leastRecommended: number;
+  /** `dedup` by the recommended threshold, for a shell. */
+  readonly command: string;
 }
 
 export async function run(call: Call): Promise<0> {
@@ -92,7 +103,20 @@ async function calibrated(call: Call, path: string): Promise<CalibrationReport> 
     return calibrateRows(held, { near, known, scored, leastRecommended }, work);
   });
   const option = rows.measure === JACCARD ? '--min-jaccard' : '--min-cosine';
-  return { file: reader.file, source: sourceWords(choice), pairs, ...found, option };
+  const compared = COMPARED.filter((name) => call.has(name)).flatMap((name) =>
+    call.list(name).length === 0
+      ? `--${name}`
+      : call.list(name).flatMap((one) => [`--${name}`, one]),
+  );
+  const words = ['dedup', path, ...compared, option, String(found.recommended)];
+  const command = ['halfspace', ...words, '-o', 'plan.jsonl'].map(quoted).join(' ');
+  const source = sourceWords(choice);
+  return { file: reader.file, source, pairs, ...found, leastRecommended, command };
+}
+
+/** A word for a shell. */
+function quoted(word: string): string {
+  return /^[\w./:,=+@-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }
 
 /** Refuses what has no rows to compare exactly, or no pairs that are known. */
@@ -114,12 +138,12 @@ function checkSource(call: Call, input: InputRows | null, pairs: string | null):
 
 /** The report as text, with the recommendation last: next to the user's prompt. */
 function reportText(report: CalibrationReport): string {
-  const { rows, source, measure, option, recommended } = report;
+  const { rows, source, measure, command } = report;
   const parts = [
     `${counted(rows, 'row')}: ${source}, compared by exact ${similarityWords({ name: measure })}.`,
     aligned(tableCells(report)),
     wrapped(pairsWords(report), WIDTH).join('\n'),
-    `Recommended: dedup ${option} ${recommended}`,
+    `Recommended: ${command}`,
   ];
   return parts.join('\n\n');
 }
@@ -141,8 +165,10 @@ function tableCells({ lines, same, different, recommended }: CalibrationReport) 
 }
 
 /** Which pairs are found and wrong, and what makes a threshold the best. */
-function pairsWords({ pairs, same }: CalibrationReport): string {
-  const best = 'Recommended is the threshold with the fewest missed and wrong pairs.';
+function pairsWords(report: CalibrationReport): string {
+  const { pairs, same } = report;
+  const fewest = 'Recommended is the threshold with the fewest missed and wrong pairs';
+  const best = `${fewest}${lowerWords(report)}`;
   if (pairs !== null) return `Found and wrong: pairs that are the same or not by ${pairs}. ${best}`;
   if (same === 0) {
     const words = Math.ceil(1 / EDITS);
@@ -155,6 +181,25 @@ function pairsWords({ pairs, same }: CalibrationReport): string {
     'Groups and rows dropped count all rows, also rows that fill in one template differently, ' +
     'which planted copies do not judge.';
   return `${found} ${wrong} ${others} ${best}`;
+}
+
+/** The end of that sentence: whether lower thresholds may be better than the recommended one. */
+function lowerWords({ lines, same, recommended, leastRecommended }: CalibrationReport): string {
+  const [{ threshold: lowest }] = lines;
+  if (recommended === lowest && leastRecommended < lowest) {
+    return ' in the table. It is the lowest: a lower one may be better.';
+  }
+  const from =
+    leastRecommended < lowest ? '' : `, from the default of dedup on, ${leastRecommended}`;
+  const mistakes = ({ found, wrong }: CalibrationLine) => same - found + wrong;
+  const fewest = lines.reduce((best, one) => (mistakes(one) <= mistakes(best) ? one : best));
+  if (fewest.threshold >= leastRecommended) return `${from}.`;
+  const others = lines.find(({ threshold }) => threshold === recommended) as CalibrationLine;
+  return (
+    `${from}. Lower ones join rows of which the known pairs say little: ` +
+    `${fewest.threshold.toFixed(2)} misses or takes wrongly ${grouped(mistakes(fewest))} ` +
+    `in place of ${grouped(mistakes(others))}, but look at its groups before you drop rows.`
+  );
 }
 
 /** A share as per cent with the digits that it has: `10 %`, `0.5 %`. */
