@@ -1,3 +1,4 @@
+import { existsSync, readdirSync, readlinkSync } from 'node:fs';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -317,6 +318,20 @@ describe('search by text', () => {
     }
   });
 
+  /** The files of a folder that this process has open, which Linux lists. */
+  const filesOpenIn = (path: string) => {
+    const list = '/proc/self/fd';
+    const files = existsSync(list) ? readdirSync(list) : [];
+    const targets = files.map((file) => {
+      try {
+        return readlinkSync(join(list, file));
+      } catch {
+        return ''; // closed meanwhile, as that of the list itself
+      }
+    });
+    return targets.filter((target) => target.startsWith(path));
+  };
+
   it('refuses queries of another kind than the vectors', async () => {
     const own = await ownFolder();
     const sparse = [{ id: 'a', indices: [0, 7], values: [1, 0.5] }];
@@ -329,6 +344,7 @@ describe('search by text', () => {
       const dense = await run(['search', 'in.hs', 'dense.jsonl', '-q', ...more], { cwd: own });
       expect([dense.code, dense.stdout]).toEqual([3, '']);
       expect(dense.stderr).toContain('takes sparse vectors, got dense ones');
+      expect(filesOpenIn(own)).toEqual([]);
       const same = ['search', 'in.hs', 'sparse.jsonl', ...vector, '-q', ...more];
       const [exact] = rowsOf<{ cosine: number }>((await run(same, { cwd: own })).stdout);
       expect(exact.cosine).toBeCloseTo(1, 12);

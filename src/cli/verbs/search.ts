@@ -59,6 +59,7 @@ export async function run(call: Call): Promise<0> {
   const shown = shownColumns(call, folder);
   const filter = filterOf(call, folder);
   const index = await opened(call, folder);
+  if (!(index instanceof SimHashIndex)) call.atEnd(() => index.close());
   const allowed = filter && (await rowsOfFilter(filter, folder, index));
   const columnsOf = await carriedReader(folder, index, shown);
   const out = await openOutput(call, { inputs: call.args, header: { kind: 'matches' } });
@@ -100,7 +101,6 @@ export async function run(call: Call): Promise<0> {
   } else await fileQueries(call, folder, answer);
   if (out.rowCount === 0 && empty !== null) await out.write(empty);
   await out.close();
-  if (!(index instanceof SimHashIndex)) await index.close();
   return 0;
 }
 
