@@ -46,7 +46,7 @@ const SYSTEM: Readonly<Record<string, string>> = {
 export function sentenceOf(error: unknown, output = 'the output'): string {
   if (!(error instanceof Error)) return String(error);
   const { code, syscall, path, dest } = error as NodeJS.ErrnoException & { dest?: string };
-  // Only errors of the system have a call: an error of this library may have the code of one.
+  // Errors of this library may have a code of the system, but no `syscall`.
   const sentence = code !== undefined && syscall !== undefined && SYSTEM[code];
   // When an output is renamed into place, `path` is its temporary name and `dest` the output.
   if (sentence) return `${dest ?? path ?? output}: ${sentence}`;

@@ -242,7 +242,7 @@ class EqualRows {
     if (this.#byHash.size > 2 * this.most) this.result();
   }
 
-  /** The groups in an order of chance that is the same in whatever order rows came. */
+  /** The groups in a random order, which is the same in whatever order rows were offered. */
   result(): number[][] {
     const groups = [...this.#byHash].sort(([a], [b]) => a - b);
     for (const [hash] of groups.splice(this.most)) this.#byHash.delete(hash);

@@ -183,10 +183,9 @@ export abstract class Evaluable implements Measurable {
     { k: others, setting, isUnranked }: EvaluationSearch,
   ): CosineSearch {
     const k = others + own.size;
-    const candidates = setting.want + own.size;
     const isExact = this.parts.canCompare(query);
     const work: Work = { codesCompared: 0, candidates: 0, probes: 0 };
-    const want = isExact || isUnranked ? Math.max(k, candidates) : k;
+    const want = isExact || isUnranked ? Math.max(k, setting.want + own.size) : k;
     const how = { ...setting, want, k, filter: null, isUnranked };
     return new CosineSearch(index, query, how, isExact, work);
   }
@@ -212,7 +211,7 @@ export interface Evaluated extends EvaluationQuery {
   readonly truth: Truth;
 }
 
-/** How often a query counts. */
+/** How often a query counts: once for each of its rows, and once if it is new. */
 export function timesOf({ own }: EvaluationQuery): number {
   return Math.max(1, own.size);
 }

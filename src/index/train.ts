@@ -49,8 +49,8 @@ const NEARNESS_POINTS = 8192;
 const SAMPLING = 0x5a4d_504c;
 
 /**
- * For each row a hash of its `width` values as they are held, or of its code where none are. Those
- * that keep a single value as int8 have lost what tells them apart: these go by their numbers.
+ * For each row a hash of its `width` values as they are held, or of its code where none are. Rows
+ * that keep a single value as int8 may differ by what they lost: of these it is a hash of the row.
  */
 export function keysOf(
   values: Float32Array | Int8Array | Uint8Array,

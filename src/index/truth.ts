@@ -37,8 +37,8 @@ import type { RowVectors } from './vectors/row-vectors';
 import type { SparseVectors } from './vectors/sparse-vectors';
 
 /**
- * A query, and the rows that it is, which are equal: these are not its own neighbours, as if it
- * were new, and it counts as often.
+ * A query, and the rows that have its vector: none if it is new. They are not its neighbours, as
+ * if it were new, and it counts once for each.
  */
 export interface EvaluationQuery {
   readonly query: Query;

@@ -93,6 +93,28 @@ describe('calibrate of texts', () => {
     expect(new Set(plan.map(({ group }) => group)).size).toBe(line?.groups);
   });
 
+  it('says that whole texts are compared, as dedup does with --common none alone', async () => {
+    // Templates that are filled in inside; as whole texts all of them are near.
+    const inside = Array.from({ length: 40 }, () =>
+      [...template, ...Array.from({ length: 4 }, word), ...template.slice().reverse()].join(' '),
+    );
+    const rows = [...texts.slice(0, 50), ...inside].map((text) => JSON.stringify({ text }));
+    writeFileSync(at('forms.jsonl'), `${rows.join('\n')}\n`);
+    const usual = ['forms.jsonl', '--min-jaccard', '0.6'];
+    const [{ dropped }] = (await told(...usual)).lines;
+    const droppedBy = async (...words: string[]) => {
+      await run(['dedup', ...usual, ...words, '-o', 'whole.jsonl', '--force'], { cwd: folder });
+      const plan = rowsOf<{ action: string }>(readFileSync(at('whole.jsonl'), 'utf8'));
+      return plan.filter(({ action }) => action === 'drop').length;
+    };
+    expect(await droppedBy('--common', 'none')).toBe(dropped);
+    expect(await droppedBy()).toBeLessThan(dropped);
+    const { stdout } = await run(['calibrate', ...usual], { cwd: folder });
+    expect(stdout.replaceAll('\n', ' ')).toContain('without --common none, dedup leaves out');
+    const cosines = await run(['calibrate', usual[0], '--tf-idf'], { cwd: folder });
+    expect(cosines.stdout).not.toContain('--common');
+  });
+
   it('starts where it is told, and never recommends less than .6', async () => {
     const usual = await told("it's texts.jsonl");
     const lower = await told("it's texts.jsonl", '--min-jaccard', '0.2');
@@ -144,7 +166,10 @@ describe('calibrate of texts', () => {
     writeFileSync(at('short.jsonl'), '{"text":"one two"}\n{"text":"three four"}\n');
     const { code, stdout } = await run(['calibrate', at('short.jsonl')]);
     expect([code, stdout.includes('No text has the 10 words')]).toEqual([0, true]);
-    expect(stdout).toContain('recommended is the default');
+    expect(stdout.replaceAll('\n', ' ')).toContain('the lowest from the default of dedup on');
+    const higher = await run(['calibrate', at('short.jsonl'), '--min-jaccard', '0.8']);
+    expect(higher.stdout).toContain('--min-jaccard 0.8');
+    expect(higher.stdout).not.toContain('is the default');
     const { same, recommended } = await told('short.jsonl');
     expect([same, recommended]).toEqual([0, 0.6]);
   });
@@ -186,7 +211,7 @@ describe('calibrate by labelled pairs', () => {
   });
 
   it('names a threshold below the default of dedup where that is better', async () => {
-    // Texts that are the same share half of their words.
+    // Texts that are the same share 44 of 74 pairs of words, .59.
     const same = Array.from({ length: 40 }, (_, i) => {
       const words = Array.from({ length: 60 }, (_, at) => `half${i}x${at}`);
       return [words, [...words.slice(0, 45), ...words.slice(45).map((one) => `other${one}`)]];
@@ -200,7 +225,6 @@ describe('calibrate by labelled pairs', () => {
     const words = ['half.jsonl', '--pairs', 'half.csv', '--min-jaccard', '0.4'];
     expect((await told(...words)).recommended).toBeGreaterThanOrEqual(0.6);
     const { stdout } = await run(['calibrate', ...words], { cwd: folder });
-    // 44 of 74 pairs of words are common, .59.
     const shown = stdout.replaceAll('\n', ' ');
     expect(shown).toContain('from the default of dedup on, 0.6.');
     expect(shown).toMatch(/0\.5\d misses or takes wrongly 0 in place of 40, but look/);

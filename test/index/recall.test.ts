@@ -131,9 +131,9 @@ it('an index whose optimizing is cancelled is as it was, and refuses changes mea
   expect(index.add(at(few, 0))).toBe(COUNT);
 });
 
-// .6 to .7 were found of new queries, stated as .9, while copies chose, measured and were found.
+// .6 to .7 were found of new queries, stated as .9, while equal rows chose, measured and were found.
 it.each(['float32', 'int8'] as const)(
-  'of rows held as %s is that of new queries where each has copies',
+  'of rows held as %s is that of new queries where ten are equal',
   {
     tags: 'thorough',
   },
@@ -150,7 +150,7 @@ it.each(['float32', 'int8'] as const)(
     const report = await index.optimize({ recall: 0.9, k: 20 });
     let found = 0;
     for (let i = 0; i < 300; i++) {
-      // Ten copies each of the nearest two: row numbers differ by multiples of 1,500.
+      // Ten rows each of the nearest two vectors: row numbers differ by multiples of 1,500.
       const query = asked.values.subarray(i * dimensions, (i + 1) * dimensions);
       const near = scanVectors(some, query, { k: 2 }).rows;
       const rows = index.search(query, { k: 20 }).rows.map((row) => row % 1500);

@@ -166,13 +166,17 @@ function tableCells({ lines, same, different, recommended }: CalibrationReport) 
 
 /** Which pairs are found and wrong, and what makes a threshold the best. */
 function pairsWords(report: CalibrationReport): string {
-  const { pairs, same } = report;
-  const fewest = 'Recommended is the threshold with the fewest missed and wrong pairs';
-  const best = `${fewest}${lowerWords(report)}`;
+  const { pairs, same, measure } = report;
+  const whole =
+    ' Texts are compared whole: without --common none, dedup leaves out what templates ' +
+    'have in common, and may join fewer rows than the table says.';
+  const recommended = 'Recommended is the threshold with the fewest missed and wrong pairs';
+  const best = `${recommended}${lowerWords(report)}${measure === 'jaccard' ? whole : ''}`;
   if (pairs !== null) return `Found and wrong: pairs that are the same or not by ${pairs}. ${best}`;
   if (same === 0) {
     const words = Math.ceil(1 / EDITS);
-    return `No text has the ${words} words that one edit needs: recommended is the default.`;
+    const lowest = 'recommended is the lowest from the default of dedup on';
+    return `No text has the ${words} words that one edit needs: ${lowest}.`;
   }
   const shares = PARTS.map((part) => percentOf(part * EDITS)).join(', ');
   const found = `Found: planted copies of texts with ${shares} of the words edited in turn.`;
