@@ -45,6 +45,9 @@ const SHARED = options({
     'the bits',
   '--min-jaccard J: number 0..1':
     'Rows are near at a Jaccard similarity of J or more: of sets, as of tokens (texts: 0.6)',
+  '--common TEXT':
+    'A file with text that makes no rows near, or none. Without it: the text of templates that ' +
+    'many rows fill in',
   '--within COLUMN': 'Compare only rows of the same value in this column, as a language',
 });
 
@@ -238,14 +241,11 @@ export const VERBS: readonly Verb[] = [
     usage: 'IN… -o PLAN | IN… --apply PLAN -o OUT',
     first: 'output apply text min-jaccard min-cosine max-distance keep within against force',
     options: [
-      ...shared(`${NEAR} within`),
+      ...shared(`${NEAR} within common`),
       ...options({
         '--keep WHICH = first':
           'The row of a group that is kept: first, last, longest, longest:COLUMN, lowest:COLUMN ' +
           'or highest:COLUMN',
-        '--common TEXT':
-          'A file with text that makes no rows near, or none. Without it: the text of templates ' +
-          'that many rows fill in',
         '--keep-at-most N: integer 1.. = 1':
           'Keep so many rows of a group, those preferred by --keep',
         '--target-rows N: integer 1..':
@@ -311,7 +311,7 @@ export const VERBS: readonly Verb[] = [
         '--min-jaccard J: number 0<..1 = 0.6': 'Lowest threshold of the table, for texts and sets',
         '--min-cosine C: number -1<..1 = 0.88': 'The same for vectors, and for texts by TF-IDF',
       }),
-      ...shared(`text vector id ${TEXTS} counting ${IN} json`, NEAR_TEXTS),
+      ...shared(`text vector id ${TEXTS} counting common ${IN} json`, NEAR_TEXTS),
     ],
     example: 'halfspace calibrate datasets/sample/docs.jsonl --text body',
     load: async () => (await import('./verbs/calibrate')).run,

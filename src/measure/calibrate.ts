@@ -13,6 +13,7 @@ import { checkOptions, wrongType, wrongValue } from '../base/check';
 import { LONG_CALL, type LongCall, LongWork } from '../base/long-work';
 import { alea, drawnNumbers } from '../base/random';
 import { checkLeast, JACCARD, measureOf, NEAR_COSINE, NEAR_JACCARD } from '../codes/measure';
+import { type DedupOptions, nearApart } from '../near/dedup';
 import { firstAlike } from '../near/groups';
 import { eachPairs, type PairBatch } from '../near/pairs';
 import {
@@ -46,6 +47,8 @@ export interface CalibrateOptions extends LongCall {
   minCosine?: number;
   /** Lowest Jaccard similarity of the table; .6 by default. For codes by projection 'minwise'. */
   minJaccard?: number;
+  /** Text that does not make rows near, as for `dedup`: found at the lowest of the table. */
+  common?: DedupOptions['common'];
   /** A vector for each row, where the source is codes. */
   vectors?: Nearness['vectors'];
 }
@@ -92,7 +95,14 @@ interface ScoredPair {
 const STEPS = [0.01, 0.02, 0.05, 0.1];
 const MAX_LINES = 21;
 
-const OPTIONS = { pairs: null, minCosine: null, minJaccard: null, vectors: null, ...LONG_CALL };
+const OPTIONS = {
+  pairs: null,
+  minCosine: null,
+  minJaccard: null,
+  common: null,
+  vectors: null,
+  ...LONG_CALL,
+};
 
 /**
  * Says which threshold fits rows of which some pairs are known, by their exact similarities. The
@@ -110,10 +120,10 @@ export async function calibrate(
   options: CalibrateOptions,
 ): Promise<Calibration> {
   const given = checkOptions(options, OPTIONS);
-  const { pairs, vectors, minCosine, minJaccard, ...call } = given;
+  const { pairs, vectors, minCosine, minJaccard, common, ...call } = given;
   const rows = withVectors(rowsOf('source', source), vectors);
   checkKnown(pairs, rows);
-  const table = { near: { minCosine, minJaccard }, known: pairs };
+  const table = { near: { minCosine, minJaccard }, known: pairs, common };
   return calibrateRows(rows, table, new LongWork(call));
 }
 
@@ -142,6 +152,7 @@ function checkKnown(pairs: KnownPairs, { codes }: Rows): void {
 interface TableOptions {
   /** The lowest threshold; `maxDistance` where candidates were found by it. */
   readonly near: Pick<Nearness, 'minCosine' | 'minJaccard' | 'maxDistance'>;
+  readonly common?: DedupOptions['common'];
   /** Judged pairs of the rows. */
   readonly known?: KnownPairs | null;
   /** Pairs of other rows, already compared. */
@@ -153,14 +164,14 @@ interface TableOptions {
 /** Makes the table of rows, which must hold vectors. */
 export async function calibrateRows(
   rows: Rows,
-  { near, known = null, scored = [], leastRecommended }: TableOptions,
+  { near, common, known = null, scored = [], leastRecommended }: TableOptions,
   work: LongWork,
 ): Promise<Calibration> {
   const { projection } = rows.codes.origin ?? {};
   const measure = measureOf(projection);
   const usual = measure === JACCARD ? NEAR_JACCARD : NEAR_COSINE;
-  const { least } = checkLeast(near, projection) ?? { least: usual };
-  const wanted = measure === JACCARD ? { minJaccard: least } : { minCosine: least };
+  const { least: lowest } = checkLeast(near, projection) ?? { least: usual };
+  const wanted = measure === JACCARD ? { minJaccard: lowest } : { minCosine: lowest };
   if (rows.vectors === null || !isVerified(rows, wanted)) {
     throw new Error('"calibrate" compares exactly: give "vectors", or an index that holds them');
   }
@@ -168,22 +179,27 @@ export async function calibrateRows(
   const quiet = work.quiet();
   const first = await firstAlike(rows, present, undefined, quiet);
   const distinct = present.filter((_, i) => first[i] === i);
-  const tally = new ThresholdTally(thresholdsFrom(least), distinct.length);
+  const tally = new ThresholdTally(thresholdsFrom(lowest), distinct.length);
   first.forEach((one, i) => {
     if (one !== i) tally.repeat(lowerBound(distinct, present[one]));
   });
+  const least = { ...wanted, maxDistance: near.maxDistance };
+  const isNear = (await nearApart(rows, least, common, quiet)) ?? (() => true);
   const all = [...scored];
   if (known !== null) {
     const similarities = await exactSimilarities(measure, [rows, rows], known, quiet);
-    known.same.forEach((isSame, i) => void all.push({ isSame, similarity: similarities[i] }));
+    known.same.forEach((isSame, i) => {
+      const areNear = isNear(known.a[i], known.b[i]);
+      all.push({ isSame, similarity: areNear ? similarities[i] : measure.least });
+    });
   }
   const take = ({ a, b, similarities }: PairBatch) => {
     for (let i = 0; i < a.length; i++) {
+      if (!isNear(distinct[a[i]], distinct[b[i]])) continue;
       tally.join(a[i], b[i], (similarities as Float64Array)[i]);
     }
   };
-  const compared = await reordered(rows, distinct, work);
-  await eachPairs(compared, null, { ...wanted, maxDistance: near.maxDistance }, take, work);
+  await eachPairs(await reordered(rows, distinct, work), null, least, take, work);
   const same = all.filter(({ isSame }) => isSame).length;
   const lines = tally.lines(all);
   return {
@@ -196,7 +212,7 @@ export async function calibrateRows(
     recommended: fewestMistakes(lines, {
       known: all.length,
       same,
-      least: leastRecommended ?? (measure === JACCARD ? NEAR_JACCARD : least),
+      least: leastRecommended ?? (measure === JACCARD ? NEAR_JACCARD : lowest),
     }),
   };
 }

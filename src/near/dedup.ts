@@ -352,7 +352,7 @@ interface Stars {
  */
 async function findCommon(
   rows: Rows,
-  { common, minJaccard, extend, grouping, keep = 'first' }: DedupOptions,
+  { common, minJaccard, extend, grouping, keep = 'first' }: Omit<DedupOptions, 'vectors'>,
   near: Grouped['near'],
   work: LongWork,
 ): Promise<{ text: CommonText | null; stars: Stars | null }> {
@@ -385,9 +385,48 @@ async function starsOf(rows: Rows, keep: Keep, near: Grouped['near'], work: Long
 }
 
 /**
+ * Which pairs of rows that are similar as a whole a plan takes as near, by the text that is common
+ * at this nearness; null for all of them.
+ */
+export async function nearApart(
+  rows: Rows,
+  near: Grouped['near'],
+  common: DedupOptions['common'],
+  work: LongWork,
+): Promise<((a: number, b: number) => boolean) | null> {
+  const found = await findCommon(rows, { ...near, common, grouping: 'star' }, near, work);
+  const { text, stars } = found;
+  if (text === null) return null;
+  const areApart = new Uint8Array(rows.codes.count);
+  for (const row of rowsApart(presentRows(rows), text, stars)) areApart[row] = 1;
+  return (a, b) => {
+    if (areApart[a] + areApart[b] === 0) return true;
+    const isBare = text.isBare(a);
+    return isBare === text.isBare(b) && (isBare || text.areNear(a, b));
+  };
+}
+
+/**
+ * The rows whose groups are made by what they have besides common text: all, but for the stars of
+ * rows with little of it, and for those of versions of one text, which stay as they are.
+ */
+function rowsApart(order: Uint32Array, common: CommonText, stars: Stars | null): Uint32Array {
+  if (stars === null) return order;
+  const { heads, areVersions } = stars;
+  // By head.
+  const [sizes, templated] = [new Uint32Array(heads.length), new Uint8Array(heads.length)];
+  for (const row of order) {
+    sizes[heads[row]]++;
+    if (common.isTemplated(row)) templated[heads[row]] = 1;
+  }
+  const lowest = lowestOf(heads);
+  const isOfVersions = (head: number) => sizes[head] > 1 && areVersions[lowest[head]] === 1;
+  return order.filter((row) => templated[heads[row]] === 1 && !isOfVersions(heads[row]));
+}
+
+/**
  * By row of `order` the head of its group. With common text, rows that are nothing else are grouped
- * among themselves as a whole. Where `stars` were found with it, those of rows with little of it
- * stay as they are, as do those of versions of one text.
+ * among themselves as a whole.
  */
 async function headsApart(
   rows: Rows,
@@ -398,19 +437,8 @@ async function headsApart(
 ): Promise<Uint32Array> {
   const { common, ...near } = request.near;
   if (common === undefined) return stars?.heads ?? headsOf(rows, order, request, work);
-  const { count } = rows.codes;
-  const heads = stars?.heads.slice() ?? ascending(count);
-  let again = order;
-  if (stars !== null) {
-    const [sizes, templated] = [new Uint32Array(count), new Uint8Array(count)]; // by head
-    for (const row of order) {
-      sizes[heads[row]]++;
-      if (common.isTemplated(row)) templated[heads[row]] = 1;
-    }
-    const lowest = lowestOf(heads);
-    const isOfVersions = (head: number) => sizes[head] > 1 && stars.areVersions[lowest[head]] === 1;
-    again = order.filter((row) => templated[heads[row]] === 1 && !isOfVersions(heads[row]));
-  }
+  const heads = stars?.heads.slice() ?? ascending(rows.codes.count);
+  const again = rowsApart(order, common, stars);
   for (const isBare of [true, false]) {
     const own = again.filter((row) => common.isBare(row) === isBare);
     const found = await headsOf(rows, own, isBare ? { ...request, near } : request, work);

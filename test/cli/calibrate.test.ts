@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -93,26 +93,51 @@ describe('calibrate of texts', () => {
     expect(new Set(plan.map(({ group }) => group)).size).toBe(line?.groups);
   });
 
-  it('says that whole texts are compared, as dedup does with --common none alone', async () => {
-    // Templates that are filled in inside; as whole texts all of them are near.
-    const inside = Array.from({ length: 40 }, () =>
+  describe('that fill in a template', () => {
+    // Filled in inside; as whole texts all of them are near.
+    const forms = Array.from({ length: 40 }, () =>
       [...template, ...Array.from({ length: 4 }, word), ...template.slice().reverse()].join(' '),
     );
-    const rows = [...texts.slice(0, 50), ...inside].map((text) => JSON.stringify({ text }));
-    writeFileSync(at('forms.jsonl'), `${rows.join('\n')}\n`);
-    const usual = ['forms.jsonl', '--min-jaccard', '0.6'];
-    const [{ dropped }] = (await told(...usual)).lines;
-    const droppedBy = async (...words: string[]) => {
-      await run(['dedup', ...usual, ...words, '-o', 'whole.jsonl', '--force'], { cwd: folder });
-      const plan = rowsOf<{ action: string }>(readFileSync(at('whole.jsonl'), 'utf8'));
-      return plan.filter(({ action }) => action === 'drop').length;
-    };
-    expect(await droppedBy('--common', 'none')).toBe(dropped);
-    expect(await droppedBy()).toBeLessThan(dropped);
-    const { stdout } = await run(['calibrate', ...usual], { cwd: folder });
-    expect(stdout.replaceAll('\n', ' ')).toContain('without --common none, dedup leaves out');
-    const cosines = await run(['calibrate', usual[0], '--tf-idf'], { cwd: folder });
-    expect(cosines.stdout).not.toContain('--common');
+    const copies = forms.slice(0, 5).map((text) => `${text} again`);
+    beforeAll(() => {
+      const rows = [...forms, ...copies, ...texts.slice(0, 50)];
+      const lines = rows.map((text, i) => JSON.stringify({ id: `r${i}`, text }));
+      writeFileSync(at('forms.jsonl'), `${lines.join('\n')}\n`);
+      const different = forms.slice(1).map((_, i) => `r0,r${i + 1},false`);
+      const same = copies.map((_, i) => `r${i},r${40 + i},true`);
+      writeFileSync(at('forms.csv'), ['a,b,same', ...different, ...same, ''].join('\n'));
+    });
+
+    it.each([
+      [[], 5],
+      [['--common', 'none'], 44],
+    ])('drops by %j what dedup does', async (more, n) => {
+      const found = await told('forms.jsonl', ...more);
+      const dropped = (await planBy(found)).filter(({ action }) => action === 'drop').length;
+      const line = found.lines.find(({ threshold }) => threshold === found.recommended);
+      expect(line?.dropped).toBe(dropped);
+      expect(found.lines[0].dropped).toBe(n);
+    });
+
+    it('takes no pair of them as near, but for copies', async () => {
+      const usual = ['forms.jsonl', '--pairs', 'forms.csv'];
+      const [apart] = (await told(...usual)).lines;
+      expect([apart.found, apart.wrong]).toEqual([5, 0]);
+      const [whole] = (await told(...usual, '--common', 'none')).lines;
+      expect([whole.found, whole.wrong]).toEqual([5, 39]);
+    });
+  });
+
+  it('recommends a command whose names no verb takes for options, nor plan for texts', async () => {
+    mkdirSync(at('-more'));
+    const lines = texts.map((text) => JSON.stringify({ '-text': text }));
+    writeFileSync(at('-more/plan.jsonl'), `${lines.join('\n')}\n`);
+    const words = ['--text=-text', '--json', '--', '-more/plan.jsonl'];
+    const { stdout } = await run(['calibrate', ...words], { cwd: folder });
+    const found: Told = JSON.parse(stdout);
+    expect(found.command).toMatch(/^halfspace dedup \.\/-more\/plan\.jsonl --text=-text /);
+    expect(found.command).toMatch(/ -o duplicates\.jsonl$/);
+    expect((await run(found.command.split(' ').slice(1), { cwd: folder })).code).toBe(0);
   });
 
   it('starts where it is told, and never recommends less than .6', async () => {
@@ -136,6 +161,10 @@ describe('calibrate of texts', () => {
       'Found: planted copies of texts with 1 %, 2 %, 5 %, 10 % of the words',
     );
     expect(stdout.replaceAll('\n', ' ')).toContain(
+      'As in dedup, the text of templates, or of --common, makes no rows near.',
+    );
+    const cosines = await run(['calibrate', "it's texts.jsonl", '--tf-idf'], { cwd: folder });
+    expect(cosines.stdout.replaceAll('\n', ' ')).toContain(
       'rows that fill in one template differently, which planted copies do not judge',
     );
     expect(stdout).toContain(

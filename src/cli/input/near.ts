@@ -4,6 +4,7 @@
  * time, and pairs are checked by their vectors. Elsewhere it is estimated from the distance.
  */
 
+import { readFile } from 'node:fs/promises';
 import { checkMaxDistance } from '../../base/check';
 import { LongWork } from '../../base/long-work';
 import {
@@ -21,7 +22,7 @@ import { exactJson, hex } from '../../formats/column-kinds';
 import { SparseVectors } from '../../index/vectors/sparse-vectors';
 import { eachPairs, nearRows, type PairBatch } from '../../near/pairs';
 import { type Nearness, rowsOfCodes } from '../../near/rows';
-import type { Codes, RowBatch, SparseMatrix } from '../../node';
+import type { Codes, DedupOptions, RowBatch, SparseMatrix } from '../../node';
 import { bandsFor, caughtBy, type MinBands } from '../../text/text-set';
 import type { Call } from '../call';
 import { counted, percent, similarityWords } from '../output/figures';
@@ -191,6 +192,36 @@ async function vectorsOf(
     call.fail(`${rows.reader.file} changed while it was read: ${counted(at, 'row')}`);
   }
   return vectors;
+}
+
+/**
+ * Text that does not make texts near: the members of the set of the text in the file of `--common`;
+ * or a function to read texts by, in which that of templates is looked for. Undefined for none.
+ */
+export async function commonOf(
+  call: Call,
+  { measure, input, vectors, texts }: Collection,
+): Promise<DedupOptions['common']> {
+  const given = call.text('common');
+  const hasher = input?.textHasher ?? null;
+  const areSets = measure === JACCARD && vectors === null && input?.canReadAgain === true;
+  if (hasher === null || !areSets) {
+    if (given === undefined || given === 'none') return undefined;
+    call.misuse('--common needs texts in a file, compared as sets of their tokens');
+  }
+  if (given === undefined) {
+    if (call.has('extend') || call.has('max-distance')) return undefined;
+    return async (rows, take) => {
+      await texts.of(rows, (row, text) => {
+        take(hasher.members(text), row);
+        return '';
+      });
+    };
+  }
+  if (given === 'none') return undefined;
+  const members = hasher.vectorize(await readFile(given, 'utf8')).indices as BigUint64Array;
+  if (members.length === 0) call.fail(`${given}: no words`);
+  return members;
 }
 
 /** What reads the column of `--within`; `ofRows` gives by row its group, -1 for none. */

@@ -25,7 +25,7 @@ import type {
 import type { Call } from '../call';
 import { type Collection, readCollection } from '../input/collection';
 import type { InputRows } from '../input/input-rows';
-import { bandsOf, nearnessOf } from '../input/near';
+import { bandsOf, commonOf, nearnessOf } from '../input/near';
 import {
   batchesOf,
   nameOfInput,
@@ -44,7 +44,7 @@ const SEED = 0;
 /** Columns of the text. */
 const WIDTH = 96;
 /** Options that say what is compared, for `dedup` as for this verb. */
-const COMPARED = ['text', 'vector', 'id', 'tokens', 'tf-idf', 'counting', 'from', 'types'];
+const COMPARED = 'text vector id tokens tf-idf counting common from types'.split(' ');
 
 /** A calibration of the rows of a file. */
 interface CalibrationReport extends Calibration {
@@ -91,6 +91,7 @@ async function calibrated(call: Call, path: string): Promise<CalibrationReport> 
   // Known pairs are read before the rows are compared, which takes long.
   const known = labels && labelledRows(call, labels, rows, pairs as string);
   const near = await nearnessOf(call, rows);
+  const common = await commonOf(call, rows);
   const held = withVectors(rowsOf('rows', rows.source), near.vectors);
   // What `dedup` takes as near where no option says it.
   const leastCosine = choice.kind === 'text' ? NEAR_COSINE : COSINE.least;
@@ -100,16 +101,20 @@ async function calibrated(call: Call, path: string): Promise<CalibrationReport> 
     const planting = { share: EDITS, seed: `planted ${SEED}` };
     const texts = known ? [] : originals.result();
     const scored = await scoreCopies(texts, textHasher as TextHasher, planting, work);
-    return calibrateRows(held, { near, known, scored, leastRecommended }, work);
+    return calibrateRows(held, { near, common, known, scored, leastRecommended }, work);
   });
   const option = rows.measure === JACCARD ? '--min-jaccard' : '--min-cosine';
   const compared = COMPARED.filter((name) => call.has(name)).flatMap((name) =>
     call.list(name).length === 0
       ? `--${name}`
-      : call.list(name).flatMap((one) => [`--${name}`, one]),
+      : call.list(name).flatMap((one) => {
+          return one.startsWith('-') ? `--${name}=${one}` : [`--${name}`, one];
+        }),
   );
-  const words = ['dedup', path, ...compared, option, String(found.recommended)];
-  const command = ['halfspace', ...words, '-o', 'plan.jsonl'].map(quoted).join(' ');
+  const input = path.startsWith('-') ? `./${path}` : path;
+  const output = path.endsWith('plan.jsonl') ? 'duplicates.jsonl' : 'plan.jsonl';
+  const words = ['dedup', input, ...compared, option, String(found.recommended), '-o', output];
+  const command = ['halfspace', ...words].map(quoted).join(' ');
   const source = sourceWords(choice);
   return { file: reader.file, source, pairs, ...found, leastRecommended, command };
 }
@@ -167,11 +172,9 @@ function tableCells({ lines, same, different, recommended }: CalibrationReport) 
 /** Which pairs are found and wrong, and what makes a threshold the best. */
 function pairsWords(report: CalibrationReport): string {
   const { pairs, same, measure } = report;
-  const whole =
-    ' Texts are compared whole: without --common none, dedup leaves out what templates ' +
-    'have in common, and may join fewer rows than the table says.';
+  const apart = ' As in dedup, the text of templates, or of --common, makes no rows near.';
   const recommended = 'Recommended is the threshold with the fewest missed and wrong pairs';
-  const best = `${recommended}${lowerWords(report)}${measure === 'jaccard' ? whole : ''}`;
+  const best = `${recommended}${lowerWords(report)}${measure === 'jaccard' ? apart : ''}`;
   if (pairs !== null) return `Found and wrong: pairs that are the same or not by ${pairs}. ${best}`;
   if (same === 0) {
     const words = Math.ceil(1 / EDITS);
@@ -181,10 +184,10 @@ function pairsWords(report: CalibrationReport): string {
   const shares = PARTS.map((part) => percentOf(part * EDITS)).join(', ');
   const found = `Found: planted copies of texts with ${shares} of the words edited in turn.`;
   const wrong = `Wrong: those with ${percentOf(OTHER * EDITS)} edited, other texts by that.`;
-  const others =
-    'Groups and rows dropped count all rows, also rows that fill in one template differently, ' +
-    'which planted copies do not judge.';
-  return `${found} ${wrong} ${others} ${best}`;
+  const templates =
+    ' Groups and rows dropped count also rows that fill in one template differently, which ' +
+    'planted copies do not judge.';
+  return `${found} ${wrong}${measure === 'jaccard' ? '' : templates} ${best}`;
 }
 
 /** The end of that sentence: whether lower thresholds may be better than the recommended one. */

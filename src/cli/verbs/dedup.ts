@@ -8,10 +8,9 @@
  * plan, which go into it too.
  */
 
-import { readFile, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { resolve, sep } from 'node:path';
 import { asFormatError } from '../../base/check';
-import { JACCARD } from '../../codes/measure';
 import { applyChecked, readPlanLines } from '../../formats/plan-file';
 import { shardsOf } from '../../formats/shards';
 import { isAddress, stateOf } from '../../formats/web-source';
@@ -19,7 +18,6 @@ import type { ColumnValues } from '../../near/groups';
 import { checkPlan, checksOf } from '../../near/plan';
 import { rowsOf } from '../../near/rows';
 import {
-  type DedupOptions,
   dedup,
   type Grouping,
   type Keep,
@@ -38,7 +36,14 @@ import {
 } from '../input/collection';
 import { comparable } from '../input/filter-text';
 import type { InputRows } from '../input/input-rows';
-import { bandsOf, checkNearness, estimatedNearness, nearnessOf, withinOf } from '../input/near';
+import {
+  bandsOf,
+  checkNearness,
+  commonOf,
+  estimatedNearness,
+  nearnessOf,
+  withinOf,
+} from '../input/near';
 import { chooseId, type Input, nameOfInput, openInput, readingOptions } from '../input/open-input';
 import { counted, grouped } from '../output/figures';
 import { checkSource, droppedOf, sourceOf, summaryText, writePlan } from '../output/plan';
@@ -120,36 +125,6 @@ function refuseTarget(call: Call, input: Input): void {
   const folder = [input].flat().find((one) => resolve(target).startsWith(resolve(one) + sep));
   if (folder === undefined) return;
   call.misuse(`the plan ${target} would be one of the files of ${folder}: name another place`);
-}
-
-/**
- * Text that does not make texts near: the members of the set of the text in the file of `--common`;
- * or a function to read texts by, in which that of templates is looked for. Undefined for none.
- */
-async function commonOf(
-  call: Call,
-  { measure, input, vectors, texts }: Collection,
-): Promise<DedupOptions['common']> {
-  const given = call.text('common');
-  const hasher = input?.textHasher ?? null;
-  const areSets = measure === JACCARD && vectors === null && input?.canReadAgain === true;
-  if (hasher === null || !areSets) {
-    if (given === undefined || given === 'none') return undefined;
-    call.misuse('--common needs texts in a file, compared as sets of their tokens');
-  }
-  if (given === undefined) {
-    if (call.has('extend') || call.has('max-distance')) return undefined;
-    return async (rows, take) => {
-      await texts.of(rows, (row, text) => {
-        take(hasher.members(text), row);
-        return '';
-      });
-    };
-  }
-  if (given === 'none') return undefined;
-  const members = hasher.vectorize(await readFile(given, 'utf8')).indices as BigUint64Array;
-  if (members.length === 0) call.fail(`${given}: no words`);
-  return members;
 }
 
 /** Says what the plan is for, and where --target-rows was not reached. */
