@@ -10,7 +10,7 @@
  *    until those that follow are too unlikely to enter.
  */
 
-import { valuesAt } from '../base/arrays';
+import { concatenated, valuesAt } from '../base/arrays';
 import { Highest, rowsOf, Smallest, weightOf, weightsOf } from '../base/top-k';
 import { EntrySearch, type FoundEntries, ONE_WEIGHT } from '../kernels/residuals';
 import { eachWithin, MAX_ENTRY, MAX_WEIGHT, type WeightTables } from '../kernels/weighted';
@@ -119,7 +119,8 @@ export class CosineSearch implements Stepped {
   #probes: number | null;
   #slack: number | undefined;
   #wanted: number;
-  /** Partitions that were visited first. */
+  /** Partitions that were visited for these candidates, and how many for the first ones. */
+  #visited: Uint32Array | null = null;
   #usualProbes = 0;
   #tasks: Task[] = [];
   #next = 0;
@@ -219,9 +220,9 @@ export class CosineSearch implements Stepped {
     this.#byCode = byEntries
       ? null
       : new ByCode(this.#index, this.#query, this.#wanted, this.#work);
+    this.#visited = null;
     if (space === null || this.#probes === null) this.#scan('block');
-    else this.#visit(space, this.#probes, byEntries ? 'entries' : 'codes');
-    if (this.#tasks.length === 0) this.#looked();
+    else this.#visit(space, this.#probes);
   }
 
   #scan(kind: 'block' | 'ask'): void {
@@ -229,13 +230,18 @@ export class CosineSearch implements Stepped {
   }
 
   /**
-   * Visits the nearest partitions in groups that fit into memory: nearly always one, since each
-   * read of a host is a round trip.
+   * Visits those of the nearest partitions that were not visited yet, in groups that fit into
+   * memory: nearly always one, since each read of a host is a round trip.
    */
-  #visit(space: Space, count: number, kind: 'entries' | 'codes'): void {
+  #visit(space: Space, count: number): void {
     const all = space.route(this.#query, count, this.#slack);
-    this.#work.probes = all.partitions.length;
-    this.#setTasks(this.#index.groupsOf(all).map((probes) => ({ kind, probes })));
+    const known = this.#visited;
+    const own = known === null ? all : probesBut(new Set(known), all);
+    this.#visited = known === null ? own.partitions : concatenated([known, own.partitions]);
+    this.#work.probes = this.#visited.length;
+    const kind = this.#entries === null ? 'codes' : 'entries';
+    this.#setTasks(this.#index.groupsOf(own).map((probes) => ({ kind, probes })));
+    if (this.#tasks.length === 0) this.#looked();
   }
 
   #lookAt(probes: Probes): void {
@@ -280,12 +286,12 @@ export class CosineSearch implements Stepped {
         return;
       }
     }
-    const visited = this.#work.probes;
     const enough = this.#enoughProbes(found.weights.length < k, depth);
-    if (visited < enough) {
+    if (this.#work.probes < enough) {
       this.#probes = enough;
       this.#slack = undefined;
-      this.#find();
+      if (filter === null) this.#find();
+      else this.#visit(this.#index.space as Space, enough);
       return;
     }
     if (this.#isExact && !isUnranked) this.#rank(found);
@@ -314,6 +320,8 @@ export class CosineSearch implements Stepped {
     const { filter, isUnranked = false } = this.#asked;
     const { parts } = this.#index;
     const { error, entriesPerRow } = this.#index.space as Space;
+    // Entries of further partitions may be looked at, where a filter leaves too few of these.
+    if (filter !== null) this.#entries.suspend();
     const found = this.#entries.found(filter !== null || isUnranked || parts.length > 1);
     const isAll = found.weights.length < entriesPerRow * this.#wanted;
     const { weights, rows, positions } = found;
@@ -393,6 +401,12 @@ function withoutCopies(candidates: Candidates): Candidates {
     those[count++] = i;
   }
   return candidatesAt(candidates, those.subarray(0, count));
+}
+
+/** The probes of other partitions than these. */
+function probesBut(known: ReadonlySet<number>, { partitions, products }: Probes): Probes {
+  const isNew = (_: number, i: number) => !known.has(partitions[i]);
+  return { partitions: partitions.filter(isNew), products: products.filter(isNew) };
 }
 
 function candidatesAt(candidates: Candidates, indices: Uint32Array): Candidates {

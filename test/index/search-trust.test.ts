@@ -75,6 +75,8 @@ it.each([
     'the half around is refused': (row: number) => row % 200 >= 100,
   };
   const found = new Map(Object.keys(filters).map((name) => [name, 0]));
+  /** Codes of the visited partitions, and how many were compared. */
+  const compared = new Map(Object.keys(filters).map((name) => [name, [0, 0]]));
   for (let own = 0; own < 100; own += 2) {
     const query = near(own);
     const cosines = rows.map((row) => {
@@ -86,12 +88,20 @@ it.each([
     for (const [name, accepts] of Object.entries(filters)) {
       const best = order.filter((row) => accepts(row, own, nearest)).slice(0, 10);
       const filter = (_: unknown, row: number) => accepts(row, own, nearest);
-      const those = new Set(index.search(query, { filter }).rows);
-      const hits = best.filter((row) => those.has(row)).length;
+      const { rows: those, explain } = index.search(query, { filter, explain: true });
+      const probes = explain?.probes as number;
+      const once = index.search(query, { probes, explain: true }).explain;
+      const codes = compared.get(name) as number[];
+      codes[0] += once?.codesCompared as number;
+      codes[1] += explain?.codesCompared as number;
+      const hits = best.filter((row) => those.includes(row)).length;
       found.set(name, (found.get(name) as number) + hits / 500);
     }
   }
   for (const [name, recall] of found) expect(recall, name).toBeGreaterThan(0.9);
+  // Partitions that were visited are not visited again with further ones.
+  const [once, all] = compared.get('a third is accepted') as number[];
+  expect(all / once).toBeLessThan(1.1);
 });
 
 it('a filter that answers later is refused, since a promise is true of each row', async () => {
