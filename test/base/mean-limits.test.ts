@@ -84,7 +84,7 @@ describe('limits of a mean', () => {
   });
 
   it('hold the true mean of values that count several times', () => {
-    const [rounds, count] = [300, 40];
+    const [rounds, count] = [120, 40];
     let [apart, together] = [0, 0];
     for (let round = 0; round < rounds; round++) {
       const drawn = Array.from({ length: count }, () => Number(draws.uniform() < 0.7));

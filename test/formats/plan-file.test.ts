@@ -136,12 +136,12 @@ describe('a plan as text', async () => {
   for (const [name, step] of [
     ['few.arrow', 30],
     ['few.arrows', 30],
-    ['few.arrow', 3],
-    ['few.arrows', 3],
+    ['few.arrow', 7],
+    ['few.arrows', 7],
   ] as const) {
     it(
       `as ${name} is refused or the same with one byte in ${step} changed`,
-      quickIf(step > 3),
+      quickIf(step > 7),
       async () => {
         const few = await dedup(collection('clustered', 12, 64, 3), { maxDistance: 4 });
         await writePlan(path(name), few);

@@ -57,7 +57,7 @@ describe.each([
     await index.addAll(vectors);
     const report = await index.optimize({ partitions: 40, queries: 40, copies, threads: 1 });
     expect(report.method).toBe('partitions');
-    const queries = denseVectors(draws, 300, dimensions);
+    const queries = denseVectors(draws, 120, dimensions);
     const how = { k, oversample: 12, probes: 38 };
     const each = queries.map((query) => index.search(query, how));
     expect(await index.searchAll(queries, { ...how, threads: 1 })).toEqual(each);
