@@ -50,7 +50,7 @@ export function checkFilter(
 
 /** What a function of the user answered; a promise, which would accept each row, is refused. */
 function answerOf(answer: unknown): boolean {
-  if (!(answer instanceof Promise)) return Boolean(answer);
+  if (typeof answer === 'boolean' || !(answer instanceof Promise)) return Boolean(answer);
   answer.catch(() => {});
   throw new TypeError('"filter" expected a function that answers at once, got a promise');
 }

@@ -43,6 +43,9 @@ export class IndexCore extends QueryParts {
   version(): AnsweredIndex & { readonly parts: IndexCore; readonly rows: MemoryIndex } {
     const { rows, report } = this;
     const { nextRow, count } = rows;
+    // Rows that are their own ids need no look-up: two places that no cache has.
+    const idOf =
+      this.idKind === 'row' ? (row: number) => row : (row: number) => rows.idOf(row) as Id;
     return {
       parts: this,
       rows,
@@ -50,13 +53,12 @@ export class IndexCore extends QueryParts {
       nextRow,
       count,
       searched: () => rows.searched(),
-      accepts: (filter, row) => this.accepts(filter, row),
+      accepts: (filter, row) => this.#accepts(filter, idOf(row), row),
       withCodes: (some) => {
         const { parts } = rows;
         return Uint32Array.from(some.filter((row) => parts.some((one) => one.placeOf(row) >= 0)));
       },
-      // Rows that are their own ids need no look-up: two places that no cache has.
-      idOf: this.idKind === 'row' ? (row) => row : (row) => rows.idOf(row) as Id,
+      idOf,
     };
   }
 
@@ -131,11 +133,11 @@ export class IndexCore extends QueryParts {
     if (this.#filtering > 0) throw new Error('a filter must not change the index that it filters');
   }
 
-  /** Calls a user's filter for a row. The filter may search this index; changes throw meanwhile. */
-  accepts(filter: (id: Id, row: number) => unknown, row: number): unknown {
+  /** Calls a user's filter. It may search this index; changes throw meanwhile. */
+  #accepts(filter: (id: Id, row: number) => unknown, id: Id, row: number): unknown {
     this.#filtering++;
     try {
-      return filter(this.rows.idOf(row) as Id, row);
+      return filter(id, row);
     } finally {
       this.#filtering--;
     }
