@@ -179,6 +179,5 @@ async function arrowRows(source: ByteSource, options: ReadOptions): Promise<Form
   const kept = names.filter((name) => wanted.has(name));
   const own = (batch: RowBatch) => (wanted.size < names.length ? batch.only(kept) : batch);
   const read: FormatRows['read'] = (send) => opened.read((batch) => send(own(batch)));
-  const { rowCount, header } = opened;
-  return { empty: own(opened.empty), rowCount, header, read };
+  return { ...opened, empty: own(opened.empty), read };
 }

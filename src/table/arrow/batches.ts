@@ -147,34 +147,40 @@ interface Messages {
   readonly rowCount: number | null;
 }
 
-/** A file or stream that was opened; its batches can be read once. */
-class ArrowRows {
-  /** A batch without rows, which has the columns. */
-  readonly empty: RowBatch;
-  /** Rows of a file; null for a stream, which does not say how many it has. */
-  readonly rowCount: number | null;
-  /** The JSON in the schema of our own files, not parsed. */
-  readonly header: string | undefined;
-  readonly #schema: Schema;
-  readonly #seals: SealChecker;
-  #dictionaries: Head[] = [];
+/**
+ * The rows of a file or stream: `empty`, a batch without rows, which has the columns; how many rows
+ * there are, null for a stream; the JSON in the schema of our own files, not parsed; and a function
+ * that sends the batches as they were written, once, each after the promise of the one before.
+ */
+function arrowRows({ next, batchCount, rowCount, ...messages }: Messages, file: string) {
+  const { schema } = decoded(messages.schema, 0);
+  const seals = new SealChecker(schema);
+  const none = schema.fields.map(({ type }) => makeData({ type }));
+  const empty = RowBatch.fromArrow(recordBatch(schema, none, 0), { file });
+  let dictionaries: Head[] = [];
 
-  constructor(
-    private readonly messages: Messages,
-    readonly file: string,
-  ) {
-    this.#schema = decoded(messages.schema, 0).schema;
-    this.#seals = new SealChecker(this.#schema);
-    const none = this.#schema.fields.map(({ type }) => makeData({ type }));
-    this.empty = RowBatch.fromArrow(recordBatch(this.#schema, none, 0), { file });
-    this.header = this.#schema.metadata.get(KEY);
-    this.rowCount = messages.rowCount;
-  }
+  /** Keeps a dictionary for later batches; unless it is a delta, it replaces the one before. */
+  const addDictionary = (message: Head) => {
+    const { dictionary } = message;
+    const isOther = (one: Head) => dictionary?.isDelta || one.dictionary?.id !== dictionary?.id;
+    const own = { ...message, parts: [concatenated(message.parts)] };
+    dictionaries = [...dictionaries.filter(isOther), own];
+  };
+  /** Decodes the message of a batch as a stream of what it needs; its bitmaps are checked. */
+  const batchOf = ({ parts }: Head) => {
+    const needed = dictionaries.flatMap((one) => one.parts);
+    const [batch] = decoded([...messages.schema, ...needed, ...parts], 1).batches;
+    for (const data of batch.data.children) checkBitmaps(data);
+    return batch;
+  };
+  /** A batch as rows; that of a sealed file is compared with its checksums and place first. */
+  const rowsOf = (batch: RecordBatch, isLast: boolean) => {
+    const { row: firstRow } = seals;
+    asArrow(file, () => seals.check(batch, isLast));
+    return RowBatch.fromArrow(batch, { firstRow, file });
+  };
 
-  /** Sends the batches as they were written, each after the promise of the one before. */
-  async read(send: (batch: RowBatch) => Promise<void>): Promise<void> {
-    const { file } = this;
-    const { batchCount, next } = this.messages;
+  const read = async (send: (batch: RowBatch) => Promise<void>) => {
     let sent = 0;
     // The last batch of a sealed stream says that it is the last, so each is held until the next.
     let held: RecordBatch | null = null;
@@ -182,43 +188,17 @@ class ArrowRows {
       const message = await asArrow(file, next);
       if (message === null) break;
       if (message.header === DICTIONARY_MESSAGE) {
-        this.#addDictionary(message);
+        addDictionary(message);
         continue;
       }
-      let batch: RecordBatch | null = asArrow(file, () => this.#batchOf(message));
+      let batch: RecordBatch | null = asArrow(file, () => batchOf(message));
       if (batchCount === null) [held, batch] = [batch, held];
-      if (batch !== null) await send(this.#rowsOf(batch, ++sent === batchCount));
+      if (batch !== null) await send(rowsOf(batch, ++sent === batchCount));
     }
-    if (held !== null) await send(this.#rowsOf(held, true));
-    else if (sent === 0) asArrow(file, () => this.#seals.checkEnd());
-  }
-
-  /** Keeps a dictionary for later batches; unless it is a delta, it replaces the one before. */
-  #addDictionary(message: Head): void {
-    const { dictionary } = message;
-    if (!dictionary?.isDelta) {
-      this.#dictionaries = this.#dictionaries.filter((one) => {
-        return one.dictionary?.id !== dictionary?.id;
-      });
-    }
-    this.#dictionaries.push({ ...message, parts: [concatenated(message.parts)] });
-  }
-
-  /** Decodes the message of a batch as a stream of what it needs; its bitmaps are checked. */
-  #batchOf({ parts }: Head): RecordBatch {
-    const dictionaries = this.#dictionaries.flatMap((one) => one.parts);
-    const [batch] = decoded([...this.messages.schema, ...dictionaries, ...parts], 1).batches;
-    for (const data of batch.data.children) checkBitmaps(data);
-    return batch;
-  }
-
-  /** A batch as rows; that of a sealed file is compared with its checksums and place first. */
-  #rowsOf(batch: RecordBatch, isLast: boolean): RowBatch {
-    const { file } = this;
-    const { row: firstRow } = this.#seals;
-    asArrow(file, () => this.#seals.check(batch, isLast));
-    return RowBatch.fromArrow(batch, { firstRow, file });
-  }
+    if (held !== null) await send(rowsOf(held, true));
+    else if (sent === 0) asArrow(file, () => seals.checkEnd());
+  };
+  return { empty, rowCount, header: schema.metadata.get(KEY), read };
 }
 
 /**
@@ -279,7 +259,7 @@ const MAX_EMPTY_BYTES = 2 ** 26;
  * Opens an Arrow file, which errors name by `name`. Reads the footer and the metadata of all
  * batches, but no body.
  */
-export async function openArrowFile(file: ByteFile, name: string): Promise<ArrowRows> {
+export async function openArrowFile(file: ByteFile, name: string) {
   return asArrow(name, async () => {
     const { blocks, columns, start, schema } = await outlineOf(file);
     let [batchCount, rowCount] = [0, 0];
@@ -306,7 +286,7 @@ export async function openArrowFile(file: ByteFile, name: string): Promise<Arrow
       const [bytes] = await file.read([{ at, length: metadataBytes + bodyBytes }]);
       return messageAt(bytes, columns);
     };
-    return new ArrowRows({ schema: [schema], next, batchCount, rowCount }, name);
+    return arrowRows({ schema: [schema], next, batchCount, rowCount }, name);
   });
 }
 
@@ -314,11 +294,7 @@ export async function openArrowFile(file: ByteFile, name: string): Promise<Arrow
  * Opens an Arrow stream, which errors name. With `needsEnd` one without its end mark is refused: it
  * comes from a program that has died.
  */
-export async function openArrowStream(
-  pipe: BytePipe,
-  name: string,
-  needsEnd: boolean,
-): Promise<ArrowRows> {
+export async function openArrowStream(pipe: BytePipe, name: string, needsEnd: boolean) {
   return asArrow(name, async () => {
     const first = await headFrom(pipe);
     checkOrder(first, null);
@@ -338,6 +314,6 @@ export async function openArrowStream(
       return null;
     };
     const unknown = { batchCount: null, rowCount: null };
-    return new ArrowRows({ schema: schema.parts, next, ...unknown }, name);
+    return arrowRows({ schema: schema.parts, next, ...unknown }, name);
   });
 }
