@@ -4,9 +4,10 @@
  * cluster, and near rows by their numbers in the file.
  */
 
+import { concatenated } from '../../base/arrays';
 import { drawnNumbers } from '../../base/random';
 import { namingSample, wordsApart } from '../../clusters/describe';
-import { parquetWithNeighbors } from '../../formats/parquet/parquet-out';
+import { parquetEncoder } from '../../formats/parquet/parquet-out';
 import { type ColumnData, RowBatch } from '../../node';
 import { freeNames } from '../../table/row-batch';
 import type { PlacedRows } from '../layout/map-rows';
@@ -116,7 +117,7 @@ export function heldMap(explored: Explored, all: PlacedRows): HeldMap | null {
 const OWN_COLUMNS = ['id', 'x', 'y', 'cluster', 'label', 'neighbors'];
 
 /** The Parquet file of a map. */
-export function atlasFile(explored: Explored, placed: PlacedRows): Promise<Uint8Array> {
+export async function atlasFile(explored: Explored, placed: PlacedRows): Promise<Uint8Array> {
   const { rows, x, y, labels } = placed;
   const carried = explored.columnsOf(rows);
   const names = mapAnswer(explored, placed).clusters.map(({ name }) => name);
@@ -131,5 +132,6 @@ export function atlasFile(explored: Explored, placed: PlacedRows): Promise<Uint8
     cluster: Int32Array.from(labels),
     label: Array.from(labels, (cluster) => names[cluster]),
   });
-  return parquetWithNeighbors(batch, placed.neighbors);
+  const encoder = await parquetEncoder(placed.neighbors);
+  return concatenated([...(await encoder.encode(batch)), ...(await encoder.finish())]);
 }

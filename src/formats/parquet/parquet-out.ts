@@ -1,7 +1,6 @@
 /** Writes rows as Parquet by hyparquet-writer (MIT, kept by Hyperparam), a row group at a time. */
 
-import type { ByteWriter, ParquetWriter } from 'hyparquet-writer';
-import { concatenated } from '../../base/arrays';
+import type { ParquetWriter } from 'hyparquet-writer';
 import { type ColumnKind, kindOfField } from '../../table/columns/types';
 import type { RowBatch } from '../../table/row-batch';
 import { exactJson } from '../column-kinds';
@@ -19,21 +18,6 @@ export interface Neighbors {
   readonly distances: number[];
 }
 
-/** An encoder that holds one row group; only this function loads the library. */
-export async function parquetEncoder(neighbors?: readonly Neighbors[]): Promise<RowEncoder> {
-  const library = await import('hyparquet-writer');
-  return new ParquetRows(new library.ByteWriter(), library.ParquetWriter, neighbors);
-}
-
-/** All rows of a batch as one file, with a column `neighbors`: a struct of two lists. */
-export async function parquetWithNeighbors(
-  batch: RowBatch,
-  neighbors: readonly Neighbors[],
-): Promise<Uint8Array> {
-  const encoder = await parquetEncoder(neighbors);
-  return concatenated([...(await encoder.encode(batch)), ...(await encoder.finish())]);
-}
-
 /** The values of a column in the row group that is held. */
 interface Column {
   readonly name: string;
@@ -41,81 +25,71 @@ interface Column {
   values: unknown[];
 }
 
-/** Collects rows until they fill a row group. */
-class ParquetRows implements RowEncoder {
-  #writer: ParquetWriter | null = null;
-  #columns: Column[] = [];
-  #heldBytes = 0;
-
-  constructor(
-    private readonly bytes: ByteWriter,
-    private readonly Writer: typeof ParquetWriter,
-    /** Those of all rows, which then are one row group. */
-    private readonly neighbors: readonly Neighbors[] | undefined,
-  ) {}
-
-  /** Adds a batch to the row group; returns bytes only once the group is written. */
-  async encode(batch: RowBatch): Promise<Uint8Array[]> {
-    this.#writer ??= this.#begin(batch);
-    const columns = this.#columns;
-    for (const column of columns) {
-      const kind = kindOfField(batch.column(column.name).field);
-      const values = batch.values(column.name);
-      // A column of nulls alone fits every type.
-      const isOther = JSON.stringify(kind) !== JSON.stringify(column.kind);
-      if (isOther && values.some((value) => value !== null)) {
-        throw new Error(`column "${column.name}" has another type than in the first batch`);
-      }
-      const turn = turnOf(column.kind);
-      for (const value of values) column.values.push(value === null ? null : turn(value));
-    }
-    this.#heldBytes += batch.byteLength;
-    const rows = columns[0]?.values.length ?? 0;
-    return rows >= GROUP_ROWS || this.#heldBytes >= GROUP_BYTES ? this.#group() : this.#take();
-  }
-
-  /** Writes the last row group and the footer. */
-  async finish(): Promise<Uint8Array[]> {
-    this.#writer ??= this.#begin();
-    const last = await this.#group();
-    await this.#writer.finish();
-    return [...last, ...this.#take()];
-  }
-
-  /** The writer of a file with the columns of the first batch, or none where there was no batch. */
-  #begin(batch?: RowBatch): ParquetWriter {
+/**
+ * An encoder that holds rows until they fill a row group, and returns their bytes then; only this
+ * function loads the library. With `neighbors`, those of all rows of one batch, which is one row
+ * group, there is a column of this name: a struct of two lists.
+ */
+export async function parquetEncoder(neighbors?: readonly Neighbors[]): Promise<RowEncoder> {
+  const { ByteWriter, ParquetWriter } = await import('hyparquet-writer');
+  const bytes = new ByteWriter();
+  let writer: InstanceType<typeof ParquetWriter> | null = null;
+  let columns: Column[] = [];
+  let heldBytes = 0;
+  /** Begins a file with the columns of the first batch, or none where there was no batch. */
+  const begin = (batch?: RowBatch) => {
     const fields = batch?.toArrow().schema.fields ?? [];
-    this.#columns = fields.map((field) => ({
-      name: field.name ?? '',
-      kind: kindOfField(field),
-      values: [],
-    }));
-    const leaves = this.#columns.flatMap(({ name, kind }) => elementsOf(name, kind));
-    const more = this.neighbors === undefined ? [] : NEIGHBORS;
+    columns = fields.map((field) => {
+      return { name: field.name ?? '', kind: kindOfField(field), values: [] };
+    });
+    const leaves = columns.flatMap(({ name, kind }) => elementsOf(name, kind));
+    const more = neighbors === undefined ? [] : NEIGHBORS;
     const root = { name: 'root', num_children: fields.length + Math.sign(more.length) };
-    return new this.Writer({ writer: this.bytes, schema: [root, ...leaves, ...more] });
-  }
-
-  /** Writes the rows that are held as a row group; returns all bytes that are new. */
-  async #group(): Promise<Uint8Array[]> {
-    const rows = this.#columns[0]?.values.length ?? 0;
-    if (rows > 0) {
-      const columnData = this.#columns.map(({ name, values }) => ({ name, data: values }));
-      const { neighbors } = this;
-      if (neighbors !== undefined) columnData.push({ name: 'neighbors', data: [...neighbors] });
-      await this.#writer?.write({ columnData, rowGroupSize: rows });
-      for (const column of this.#columns) column.values = [];
-      this.#heldBytes = 0;
-    }
-    return this.#take();
-  }
-
+    return new ParquetWriter({ writer: bytes, schema: [root, ...leaves, ...more] });
+  };
   /** The bytes that were written since the last call, a copy; frees the room of the library. */
-  #take(): Uint8Array[] {
-    const taken = this.bytes.getBytes().slice();
-    this.bytes.index = 0;
+  const take = () => {
+    const taken = bytes.getBytes().slice();
+    bytes.index = 0;
     return [taken];
+  };
+  /** Writes the rows that are held as a row group; returns all bytes that are new. */
+  const group = async () => {
+    const rows = columns[0]?.values.length ?? 0;
+    const columnData = columns.map(({ name, values }) => ({ name, data: values }));
+    if (neighbors !== undefined) columnData.push({ name: 'neighbors', data: [...neighbors] });
+    if (rows > 0) await writer?.write({ columnData, rowGroupSize: rows });
+    for (const column of columns) column.values = [];
+    heldBytes = 0;
+    return take();
+  };
+  return {
+    async encode(batch) {
+      writer ??= begin(batch);
+      for (const column of columns) addValues(column, batch);
+      heldBytes += batch.byteLength;
+      const rows = columns[0]?.values.length ?? 0;
+      return rows >= GROUP_ROWS || heldBytes >= GROUP_BYTES ? group() : take();
+    },
+    async finish() {
+      writer ??= begin();
+      const last = await group();
+      await writer.finish();
+      return [...last, ...take()];
+    },
+  };
+}
+
+function addValues({ name, kind, values: held }: Column, batch: RowBatch): void {
+  const own = kindOfField(batch.column(name).field);
+  const values = batch.values(name);
+  // A column of nulls alone fits every type.
+  const isOther = JSON.stringify(own) !== JSON.stringify(kind);
+  if (isOther && values.some((value) => value !== null)) {
+    throw new Error(`column "${name}" has another type than in the first batch`);
   }
+  const turn = turnOf(kind);
+  for (const value of values) held.push(value === null ? null : turn(value));
 }
 
 /** A function that turns plain values into those that the library takes. */
